@@ -1,0 +1,155 @@
+"""One tree of exceptions, each carrying what a program needs to react to it.
+
+Every message answers four questions: which rule is broken, what was received, where, and what to
+try. The same facts are available as attributes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+__all__ = [
+    "ArgumentError",
+    "ConversionError",
+    "GraphError",
+    "InternalError",
+    "InvalidModelError",
+    "OpOccurrence",
+    "ShapeContradictionError",
+    "ShapeError",
+    "TraceError",
+    "UnsupportedAttributeError",
+    "UnsupportedDtypeError",
+    "UnsupportedOpError",
+    "VerificationError",
+    "YobxError",
+]
+
+
+class YobxError(Exception):
+    """Base of every exception that yobx raises on purpose."""
+
+
+class InternalError(YobxError):
+    """A fault of yobx itself; please report it with the message and a small model."""
+
+
+class ArgumentError(YobxError, ValueError):
+    """An argument of a public function is wrong; the message names it and what is accepted.
+
+    Attributes:
+        argument: Name of the offending argument.
+    """
+
+    def __init__(self, message: str, *, argument: str = "") -> None:
+        super().__init__(message)
+        self.argument = argument
+
+
+class GraphError(YobxError):
+    """The graph builder was asked for something that is not a valid ONNX graph.
+
+    Attributes:
+        op_type: ONNX operator being added, or ``""``.
+        value: Name of the value concerned, or ``""``.
+    """
+
+    def __init__(self, message: str, *, op_type: str = "", value: str = "") -> None:
+        super().__init__(message)
+        self.op_type = op_type
+        self.value = value
+
+
+class InvalidModelError(YobxError):
+    """An ONNX model handed in is malformed: unreadable, cyclic, or with a missing input."""
+
+
+class ShapeError(YobxError):
+    """Shape inference met a node that cannot be valid.
+
+    Attributes:
+        node: Description of the node (operator, name, index).
+        value: Name of the value concerned, or ``""``.
+    """
+
+    def __init__(self, message: str, *, node: str = "", value: str = "") -> None:
+        super().__init__(message)
+        self.node = node
+        self.value = value
+
+
+class ShapeContradictionError(ShapeError):
+    """Two statements about one value exclude each other; the message names both sources."""
+
+
+class ConversionError(YobxError):
+    """A model could not be converted. Nothing was written."""
+
+
+class TraceError(ConversionError):
+    """The model itself failed while the framework traced it; the cause is chained."""
+
+
+@dataclass(frozen=True)
+class OpOccurrence:
+    """One place in the source model where an operation occurs.
+
+    Attributes:
+        op_type: Operation type in the source framework, for example ``"Betainc"``.
+        name: Name of the operation.
+        layer: Layer path or call stack that produced it, or ``""``.
+        detail: Dtypes, shapes or attributes worth showing, or ``""``.
+    """
+
+    op_type: str
+    name: str
+    layer: str = ""
+    detail: str = ""
+
+
+class UnsupportedOpError(ConversionError):
+    """The model holds operations without a converter; all of them are listed.
+
+    Attributes:
+        occurrences: Every place where such an operation occurs.
+    """
+
+    def __init__(self, message: str, occurrences: Sequence[OpOccurrence] = ()) -> None:
+        super().__init__(message)
+        self.occurrences = tuple(occurrences)
+
+
+class UnsupportedDtypeError(ConversionError):
+    """An operation is used with a dtype its converter does not declare.
+
+    Attributes:
+        occurrence: Where it occurs.
+        supported: Dtypes that work.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        occurrence: OpOccurrence | None = None,
+        supported: Sequence[str] = (),
+    ) -> None:
+        super().__init__(message)
+        self.occurrence = occurrence
+        self.supported = tuple(supported)
+
+
+class UnsupportedAttributeError(ConversionError):
+    """An operation has an attribute value that cannot be expressed in ONNX.
+
+    Attributes:
+        occurrence: Where it occurs.
+    """
+
+    def __init__(self, message: str, occurrence: OpOccurrence | None = None) -> None:
+        super().__init__(message)
+        self.occurrence = occurrence
+
+
+class VerificationError(YobxError, AssertionError):
+    """A converted model does not do what its original does; the message shows where."""
