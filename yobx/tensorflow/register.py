@@ -1,0 +1,142 @@
+"""Registry of converters, one per TensorFlow op type.
+
+A converter has the signature ``(g, sts, outputs, op[, verbose]) -> name``: it writes ONNX nodes with
+``g.op.<OpType>(...)`` so that every name of ``outputs`` is produced, and returns the name of the
+primary one. TensorFlow is not imported here, so that the registry can be listed quickly.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+__all__ = [
+    "TF_OP_CONVERTERS",
+    "ConverterRegistration",
+    "accepts_verbose",
+    "get_tf_op_converter",
+    "get_tf_op_converters",
+    "get_tf_op_registration",
+    "get_tf_op_registrations",
+    "register_tf_op_converter",
+]
+
+Converter = Callable[..., Any]
+_F = TypeVar("_F", bound=Converter)
+
+#: Op type -> converter. Filled by :func:`register_tf_op_converter`.
+TF_OP_CONVERTERS: dict[str, Converter] = {}
+
+
+@dataclass(frozen=True)
+class ConverterRegistration:
+    """What is known of one registered op type.
+
+    Attributes:
+        op_type: TensorFlow op type, for example ``"MatMul"``.
+        converter: The converter function.
+        dtypes: TensorFlow dtype names that the converter takes (``"float32"``, ...), compared with
+            the dtype of every input and output of the op; ``None`` means that nothing was declared.
+        place: ``module.function (file:line)`` of the converter.
+    """
+
+    op_type: str
+    converter: Converter
+    dtypes: frozenset[str] | None
+    place: str
+
+
+_REGISTRATIONS: dict[str, ConverterRegistration] = {}
+
+
+def _place_of(function: Converter) -> str:
+    """Returns where ``function`` is defined, as a reader would look for it."""
+    inner = inspect.unwrap(function)
+    label = f"{getattr(inner, '__module__', '?')}.{getattr(inner, '__qualname__', repr(inner))}"
+    code = getattr(inner, "__code__", None)
+    return f"{label} ({code.co_filename}:{code.co_firstlineno})" if code is not None else label
+
+
+def register_tf_op_converter(
+    names: str | tuple[str, ...], *, dtypes: Iterable[str] | None = None
+) -> Callable[[_F], _F]:
+    """Registers the decorated function as the converter of one or several TensorFlow op types.
+
+    Args:
+        names: An op type, or a tuple of op types that share the converter.
+        dtypes: Names of the TensorFlow dtypes the converter takes. An op with another dtype is
+            refused before the converter is called. ``None`` declares nothing and checks nothing.
+
+    Returns:
+        The decorator; it returns the function unchanged.
+
+    Raises:
+        TypeError: If an op type already has a converter, or occurs twice in ``names``, or if
+            ``names`` is not a string or a tuple of strings.
+    """
+    op_types = (names,) if isinstance(names, str) else names
+    if (
+        not isinstance(op_types, tuple)
+        or not op_types
+        or not all(isinstance(name, str) and name for name in op_types)
+    ):
+        raise TypeError(
+            "register_tf_op_converter takes an op type or a non-empty tuple of op types, "
+            f"received names={names!r}. Write e.g. @register_tf_op_converter(('Relu', 'Relu6'))."
+        )
+    if isinstance(dtypes, str):
+        raise TypeError(
+            f"dtypes is a collection of dtype names, received dtypes={dtypes!r}. "
+            f"Write dtypes=({dtypes!r},)."
+        )
+    declared = None if dtypes is None else frozenset(dtypes)
+
+    def decorate(function: _F) -> _F:
+        place = _place_of(function)
+        for op_type in op_types:
+            if op_type in TF_OP_CONVERTERS:
+                known = _REGISTRATIONS.get(op_type)
+                first = known.place if known else _place_of(TF_OP_CONVERTERS[op_type])
+                raise TypeError(
+                    f"An op type has one converter. {op_type!r} is registered by {first} and again "
+                    f"by {place}. Remove one of them, or pass yours to "
+                    "to_onnx(..., extra_converters=...), which takes priority over the registry."
+                )
+            TF_OP_CONVERTERS[op_type] = function
+            _REGISTRATIONS[op_type] = ConverterRegistration(op_type, function, declared, place)
+        return function
+
+    return decorate
+
+
+def get_tf_op_converter(name: str) -> Converter | None:
+    """Returns the converter registered for the op type ``name``, or ``None``."""
+    return TF_OP_CONVERTERS.get(name)
+
+
+def get_tf_op_converters() -> dict[str, Converter]:
+    """Returns a copy of the registry: op type -> converter."""
+    return dict(TF_OP_CONVERTERS)
+
+
+def get_tf_op_registration(name: str) -> ConverterRegistration | None:
+    """Returns the record kept for the op type ``name``, or ``None``."""
+    return _REGISTRATIONS.get(name)
+
+
+def get_tf_op_registrations() -> dict[str, ConverterRegistration]:
+    """Returns a copy of the records: op type -> registration."""
+    return dict(_REGISTRATIONS)
+
+
+def accepts_verbose(function: Converter) -> bool:
+    """Tells whether a converter takes the optional fifth argument ``verbose``."""
+    try:
+        parameters = inspect.signature(function).parameters
+    except (TypeError, ValueError):
+        return False
+    if any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
+        return True
+    return "verbose" in parameters
