@@ -1,0 +1,1 @@
+"""Seven small models of the kinds that people convert."""

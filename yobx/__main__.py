@@ -1,0 +1,40 @@
+"""Entry point of ``yobx`` and ``python -m yobx``."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Sequence
+
+from yobx.cli.console import Screen
+from yobx.cli.parser import build_parser
+
+__all__ = ["main"]
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command.
+
+    Args:
+        argv: Arguments without the program's name; those of the process when omitted.
+
+    Returns:
+        The exit code, see :class:`yobx.cli.outcome.ExitCode`.
+    """
+    parser = build_parser()
+    options = parser.parse_args(argv)
+    if options.command is None:
+        parser.print_help(sys.stderr)
+        return 2
+    from yobx.cli.outcome import Boundary
+
+    screen = Screen(quiet=options.quiet)
+    boundary = Boundary(screen, show_traceback=options.traceback)
+    with boundary:
+        # Each command is a module that imports what it needs and nothing before it is asked.
+        return int(importlib.import_module(f"yobx.cli.{options.command}").run(options, screen))
+    return int(boundary.code)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

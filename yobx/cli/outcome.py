@@ -1,0 +1,92 @@
+"""Exit codes, and how an exception becomes one line and one of them."""
+
+from __future__ import annotations
+
+import enum
+import traceback
+from types import TracebackType
+
+from yobx.cli.console import Screen
+from yobx.errors import ArgumentError, InternalError, VerificationError, YobxError
+
+__all__ = ["Boundary", "ExitCode"]
+
+_EXTRAS = {"tensorflow": "tensorflow", "keras": "tensorflow", "jax": "jax", "jaxlib": "jax"}
+
+
+class ExitCode(enum.IntEnum):
+    """What the command line tells the shell."""
+
+    OK = 0
+    DIFFERENCE = 1
+    """A check was made and found a difference or a contradiction."""
+    USAGE = 2
+    """Options or arguments are wrong."""
+    MODEL = 3
+    """The model could not be loaded, converted, inferred or written."""
+    INTERNAL = 4
+    """A fault of yobx itself."""
+    INTERRUPTED = 130
+
+
+class Boundary:
+    """The one place where an exception, also one of the user's own code, becomes text.
+
+    A model's module may raise anything while it is imported or traced, so every exception is
+    described here; ``SystemExit`` passes.
+
+    Args:
+        screen: Where the error is written.
+        show_traceback: Whether the full traceback is written as well.
+
+    Attributes:
+        code: Exit code; ``OK`` when the block ended without an exception.
+    """
+
+    def __init__(self, screen: Screen, *, show_traceback: bool = False) -> None:
+        self._screen = screen
+        self._show_traceback = show_traceback
+        self.code = ExitCode.OK
+
+    def __enter__(self) -> Boundary:
+        """Start watching."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> bool:
+        """Describe the exception of the block, if any, and keep its exit code."""
+        if error is None or isinstance(error, (SystemExit, GeneratorExit)):
+            return False
+        self.code, text, hint = _describe(error)
+        if self._show_traceback:
+            text = "".join(traceback.format_exception(error)) + f"\n{text}"
+        self._screen.error(text, hint)
+        return True
+
+
+def _describe(error: BaseException) -> tuple[ExitCode, str, str]:
+    more = "add --traceback to see where it was raised"
+    if isinstance(error, KeyboardInterrupt):
+        return ExitCode.INTERRUPTED, "interrupted; nothing was written", ""
+    if isinstance(error, ArgumentError):
+        return ExitCode.USAGE, str(error), ""
+    if isinstance(error, VerificationError):
+        return ExitCode.DIFFERENCE, str(error), ""
+    if isinstance(error, InternalError):
+        return ExitCode.INTERNAL, str(error), more
+    if isinstance(error, YobxError):
+        return ExitCode.MODEL, str(error), "" if error.__cause__ is None else more
+    if isinstance(error, ModuleNotFoundError):
+        package = (error.name or "").partition(".")[0]
+        extra = _EXTRAS.get(package)
+        hint = f'pip install "yobx[{extra}]"' if extra else more
+        return ExitCode.MODEL, str(error), hint
+    if isinstance(error, OSError) and error.strerror:
+        name = f": {error.filename}" if error.filename else ""
+        return ExitCode.MODEL, f"{error.strerror}{name}", ""
+    text = " ".join(str(error).split()) or "no message"
+    return ExitCode.MODEL, f"{type(error).__name__}: {text}", more

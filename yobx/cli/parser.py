@@ -1,0 +1,161 @@
+"""The options of every command. Only ``argparse`` is loaded here, so that help is instant."""
+
+from __future__ import annotations
+
+import argparse
+
+from yobx import __version__
+
+__all__ = ["build_parser"]
+
+_EXAMPLES = """\
+examples:
+  yobx convert model.keras -o model.onnx
+  yobx convert model.keras -o model.onnx --dynamic image:0=batch --check
+  yobx convert saved_model/ -o model.onnx --signature serving_default
+  yobx convert package.module:model -o model.onnx
+  yobx convert --jax package.module:function --input "x:float32[B,4]" -o model.onnx
+  yobx check model.keras --html report.html
+  yobx infer model.onnx --explain logits
+  yobx ops --tf --search resize
+
+exit codes:
+  0  done, and every requested check agreed
+  1  a check found a difference, or --strict a contradiction
+  2  wrong options or arguments
+  3  the model cannot be loaded, converted, inferred or written
+  4  a fault of yobx itself: please report it
+  130  interrupted
+"""
+
+_MODEL = """\
+MODEL is one of
+  model.keras, model.h5     a Keras archive, loaded in Keras's safe mode
+  folder/                   a SavedModel
+  module:attribute          a model, a tf.function, or a function without parameters that returns
+                            a model, (model, args) or (model, args, options)
+  file.py:attribute         the same, from a file
+"""
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """Build the parser of ``yobx``.
+
+    Returns:
+        A parser whose result has ``command``: the name of the command, or ``None``.
+    """
+    parser = argparse.ArgumentParser(
+        prog="yobx",
+        description="Convert Keras, TensorFlow and JAX models to ONNX, and check the result.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"yobx {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
+    _add_convert(commands)
+    _add_check(commands)
+    _add_infer(commands)
+    _add_ops(commands)
+    return parser
+
+
+_Commands = argparse._SubParsersAction  # the type has no public name
+
+
+def _command(
+    commands: _Commands[argparse.ArgumentParser], name: str, summary: str, epilog: str = ""
+) -> argparse.ArgumentParser:
+    parser = commands.add_parser(
+        name,
+        help=summary,
+        description=summary[0].upper() + summary[1:] + ".",
+        epilog=epilog,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    shown = parser.add_argument_group("what is shown")
+    shown.add_argument("--traceback", action="store_true", help="show where an error was raised")
+    shown.add_argument("-q", "--quiet", action="store_true", help="show results and errors only")
+    return parser
+
+
+def _add_source(parser: argparse.ArgumentParser) -> None:
+    """Add the options that say which model, and which inputs, ``to_onnx`` receives."""
+    parser.add_argument("model", metavar="MODEL", help="what to convert, see below")
+    source = parser.add_argument_group("the model")
+    source.add_argument("--jax", action="store_true", help="MODEL is a JAX function")
+    source.add_argument("--signature", metavar="NAME", help="signature of a SavedModel")
+    source.add_argument("--tag", metavar="TAG", action="append", help="tag of a SavedModel")
+    source.add_argument(
+        "--allow-unsafe",
+        action="store_true",
+        help="leave Keras's safe mode: code inside the archive will run; trusted files only",
+    )
+    inputs = parser.add_argument_group("its inputs")
+    inputs.add_argument(
+        "--input",
+        metavar="SPEC",
+        action="append",
+        help='an input as NAME:DTYPE[SIZES], for example "x:float32[B,4]"; once per input, in '
+        "order; needed only where the model does not say",
+    )
+    inputs.add_argument(
+        "--input-names", metavar="A,B", help="names of the inputs in the ONNX model"
+    )
+    inputs.add_argument(
+        "--dynamic",
+        metavar="NAME:AXIS=SYMBOL",
+        action="append",
+        help="an axis whose size may vary, and the name of that size; may be given repeatedly "
+        "(default: axis 0 of every input)",
+    )
+    inputs.add_argument("--static", action="store_true", help="keep every size as it is")
+    parser.add_argument("--opset", metavar="N", type=int, help="opset of the ONNX model")
+
+
+def _add_convert(commands: _Commands[argparse.ArgumentParser]) -> None:
+    parser = _command(commands, "convert", "write a model as ONNX", _MODEL)
+    _add_source(parser)
+    parser.add_argument("-o", "--output", metavar="FILE", required=True, help="file to write")
+    parser.add_argument(
+        "--check", action="store_true", help="run the result and compare it with the original"
+    )
+
+
+def _add_check(commands: _Commands[argparse.ArgumentParser]) -> None:
+    parser = _command(
+        commands, "check", "convert a model and compare the result with the original", _MODEL
+    )
+    _add_source(parser)
+    runs = parser.add_argument_group("the runs")
+    runs.add_argument(
+        "--bind",
+        metavar="B=7,S=11",
+        action="append",
+        help="sizes of the dynamic axes in one run; may be given repeatedly "
+        "(default: distinct primes, then 1)",
+    )
+    runs.add_argument("--seed", type=int, default=0, help="seed of the generated inputs")
+    report = parser.add_argument_group("the report")
+    report.add_argument("--json", metavar="FILE", help="write the report as JSON ('-': print it)")
+    report.add_argument("--html", metavar="FILE", help="write the report as one HTML page")
+
+
+def _add_infer(commands: _Commands[argparse.ArgumentParser]) -> None:
+    parser = _command(commands, "infer", "infer the type and shape of every value of an ONNX model")
+    parser.add_argument("model", metavar="MODEL.onnx", help="file to read; weights stay on disk")
+    parser.add_argument("-o", "--output", metavar="FILE", help="write the model with its shapes")
+    parser.add_argument("--json", action="store_true", help="print the values as JSON")
+    parser.add_argument(
+        "--strict", action="store_true", help="stop at a declared shape that cannot be true"
+    )
+    parser.add_argument(
+        "--explain", metavar="NAME", help="tell why the shape of a value is what it is"
+    )
+
+
+def _add_ops(commands: _Commands[argparse.ArgumentParser]) -> None:
+    parser = _command(commands, "ops", "list what is supported, from the live registries")
+    parser.add_argument("--tf", action="store_true", help="TensorFlow operations with a converter")
+    parser.add_argument("--jax", action="store_true", help="StableHLO operations with a converter")
+    parser.add_argument("--onnx", action="store_true", help="ONNX operators with a shape rule")
+    parser.add_argument("--search", metavar="TEXT", help="only names that contain TEXT")
