@@ -13,6 +13,8 @@ __all__ = ["Boundary", "ExitCode"]
 
 _EXTRAS = {"tensorflow": "tensorflow", "keras": "tensorflow", "jax": "jax", "jaxlib": "jax"}
 
+_MORE = "add --traceback to see where it was raised"
+
 
 class ExitCode(enum.IntEnum):
     """What the command line tells the shell."""
@@ -68,25 +70,32 @@ class Boundary:
         return True
 
 
+# The first class that fits decides the exit code; these messages already say what to try.
+_OWN: tuple[tuple[type[YobxError], ExitCode], ...] = (
+    (ArgumentError, ExitCode.USAGE),
+    (VerificationError, ExitCode.DIFFERENCE),
+    (InternalError, ExitCode.INTERNAL),
+    (YobxError, ExitCode.MODEL),
+)
+
+
 def _describe(error: BaseException) -> tuple[ExitCode, str, str]:
-    more = "add --traceback to see where it was raised"
+    """Return the exit code, the text and the hint for an exception."""
+    for kind, code in _OWN:
+        if isinstance(error, kind):
+            is_user_fault = code is ExitCode.USAGE or error.__cause__ is None
+            return code, str(error), "" if is_user_fault else _MORE
     if isinstance(error, KeyboardInterrupt):
-        return ExitCode.INTERRUPTED, "interrupted; nothing was written", ""
-    if isinstance(error, ArgumentError):
-        return ExitCode.USAGE, str(error), ""
-    if isinstance(error, VerificationError):
-        return ExitCode.DIFFERENCE, str(error), ""
-    if isinstance(error, InternalError):
-        return ExitCode.INTERNAL, str(error), more
-    if isinstance(error, YobxError):
-        return ExitCode.MODEL, str(error), "" if error.__cause__ is None else more
+        return ExitCode.INTERRUPTED, "interrupted", ""
+    return (ExitCode.MODEL, *_describe_foreign(error))
+
+
+def _describe_foreign(error: BaseException) -> tuple[str, str]:
+    """Return text and hint for an exception that is not one of ours."""
     if isinstance(error, ModuleNotFoundError):
-        package = (error.name or "").partition(".")[0]
-        extra = _EXTRAS.get(package)
-        hint = f'pip install "yobx[{extra}]"' if extra else more
-        return ExitCode.MODEL, str(error), hint
+        extra = _EXTRAS.get((error.name or "").partition(".")[0])
+        return str(error), f'pip install "yobx[{extra}]"' if extra else _MORE
     if isinstance(error, OSError) and error.strerror:
-        name = f": {error.filename}" if error.filename else ""
-        return ExitCode.MODEL, f"{error.strerror}{name}", ""
+        return f"{error.strerror}: {error.filename}" if error.filename else error.strerror, ""
     text = " ".join(str(error).split()) or "no message"
-    return ExitCode.MODEL, f"{type(error).__name__}: {text}", more
+    return f"{type(error).__name__}: {text}", _MORE

@@ -1,0 +1,87 @@
+"""What ``MODEL`` may name, and what is said when it names nothing."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from yobx.cli.load import load
+from yobx.errors import ArgumentError
+
+MODULE = """
+def double(x):
+    return 2 * x
+
+def factory():
+    return double, (1,), {"target_opset": 20}
+
+def only_model():
+    return double
+
+def wrong():
+    return double, 1
+
+class Group:
+    inner = staticmethod(double)
+
+class Built:
+    def __init__(self, size=3):
+        self.size = size
+"""
+
+
+@pytest.fixture
+def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    path = tmp_path / "cli_example_models.py"
+    path.write_text(MODULE)
+    yield path
+    sys.modules.pop(path.stem, None)
+
+
+@pytest.mark.parametrize("prefix", ["cli_example_models", "cli_example_models.py"])
+def test_attribute_of_a_module_in_the_current_folder(module: Path, prefix: str) -> None:
+    assert load(f"{prefix}:double").model(4) == 8
+    assert load(f"{prefix}:Group.inner").model(4) == 8
+    assert load(f"{prefix}:Built").model.size == 3
+
+
+def test_factory(module: Path) -> None:
+    loaded = load("cli_example_models:factory")
+    assert (loaded.args, loaded.options) == ((1,), {"target_opset": 20})
+    assert load("cli_example_models:only_model").args is None
+
+
+@pytest.mark.parametrize(
+    ("target", "message"),
+    [
+        ("nothing_here", "no such file or folder"),
+        ("missing.keras", "No such file"),
+        ("missing.py:model", "No such file"),
+        ("cli_example_models:absent", "no attribute 'absent'"),
+        ("cli_example_models:wrong", "(model, args, options)"),
+        ("folder", "saved_model.pb"),
+    ],
+)
+def test_wrong_targets(module: Path, target: str, message: str) -> None:
+    (module.parent / "folder").mkdir()
+    with pytest.raises(ArgumentError) as caught:
+        load(target)
+    assert message in str(caught.value)
+
+
+def test_options_of_a_saved_model_only(module: Path) -> None:
+    with pytest.raises(ArgumentError, match="SavedModel folder"):
+        load("cli_example_models:double", signature="serving_default")
+    with pytest.raises(ArgumentError, match="--jax takes module:function"):
+        load("model.keras", is_jax=True)
+
+
+def test_an_exception_of_the_users_module_is_not_hidden(module: Path) -> None:
+    module.write_text("1 / 0\n")
+    with pytest.raises(ZeroDivisionError):
+        load("cli_example_models:double")

@@ -1,0 +1,66 @@
+"""Every exception becomes one message and one exit code."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+
+from yobx.cli.console import Screen
+from yobx.cli.outcome import Boundary, ExitCode
+from yobx.errors import (
+    ArgumentError,
+    GraphError,
+    InternalError,
+    UnsupportedOpError,
+    VerificationError,
+)
+
+
+def _outcome(error: BaseException, *, show_traceback: bool = False) -> tuple[int, str]:
+    err = io.StringIO()
+    boundary = Boundary(Screen(io.StringIO(), err), show_traceback=show_traceback)
+    with boundary:
+        raise error
+    return boundary.code, err.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "text"),
+    [
+        (ArgumentError("wrong axis"), ExitCode.USAGE, "error: wrong axis\n"),
+        (VerificationError("y differs"), ExitCode.DIFFERENCE, "error: y differs\n"),
+        (UnsupportedOpError("no Betainc"), ExitCode.MODEL, "error: no Betainc\n"),
+        (GraphError("bad node"), ExitCode.MODEL, "error: bad node\n"),
+        (InternalError("oops"), ExitCode.INTERNAL, "error: oops\n"),
+        (KeyboardInterrupt(), ExitCode.INTERRUPTED, "error: interrupted\n"),
+        (FileNotFoundError(2, "No such file", "a.onnx"), 3, "error: No such file: a.onnx\n"),
+    ],
+)
+def test_own_errors(error: BaseException, code: int, text: str) -> None:
+    assert _outcome(error) == (code, text)
+
+
+def test_error_of_the_users_code_is_one_line_and_a_hint() -> None:
+    code, text = _outcome(ZeroDivisionError("division\nby zero"))
+    assert code == ExitCode.MODEL
+    assert text == (
+        "error: ZeroDivisionError: division by zero\n"
+        "hint: add --traceback to see where it was raised\n"
+    )
+
+
+def test_missing_framework_names_the_extra() -> None:
+    _, text = _outcome(ModuleNotFoundError("No module named 'jax'", name="jax.numpy"))
+    assert text == "error: No module named 'jax'\nhint: pip install \"yobx[jax]\"\n"
+
+
+def test_traceback_on_request() -> None:
+    _, text = _outcome(ValueError("bad"), show_traceback=True)
+    assert "test_outcome.py" in text
+    assert "Traceback (most recent call last)" in text
+
+
+def test_system_exit_passes() -> None:
+    with pytest.raises(SystemExit), Boundary(Screen(io.StringIO(), io.StringIO())):
+        raise SystemExit(5)

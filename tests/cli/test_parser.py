@@ -1,0 +1,52 @@
+"""Help a newcomer can use, and usage errors that name the option."""
+
+from __future__ import annotations
+
+import pytest
+
+from yobx import __version__
+from yobx.__main__ import main
+from yobx.cli.outcome import ExitCode
+from yobx.cli.parser import build_parser
+
+COMMANDS = ["convert", "check", "infer", "ops"]
+
+
+def test_help_shows_examples_and_every_exit_code(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main(["--help"])
+    assert caught.value.code == 0
+    text = capsys.readouterr().out
+    assert all(f"yobx {command}" in text for command in COMMANDS)
+    assert all(f"\n  {code.value}  " in text for code in ExitCode)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_of_a_command(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main([command, "--help"])
+    assert caught.value.code == 0
+    assert f"usage: yobx {command}" in capsys.readouterr().out
+
+
+def test_no_command_is_a_usage_error_that_shows_the_help(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main([]) == ExitCode.USAGE
+    assert "examples:" in capsys.readouterr().err
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["--version"])
+    assert capsys.readouterr().out == f"yobx {__version__}\n"
+
+
+@pytest.mark.parametrize(
+    "arguments", [["convert", "m.keras"], ["convert", "-o", "x.onnx"], ["infer"], ["nonsense"]]
+)
+def test_usage_errors(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        build_parser().parse_args(arguments)
+    assert caught.value.code == ExitCode.USAGE
+    assert "usage: yobx" in capsys.readouterr().err

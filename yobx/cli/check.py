@@ -1,0 +1,83 @@
+"""``yobx check``: convert a model and compare the result with the original."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from yobx.cli.console import Screen
+from yobx.cli.outcome import ExitCode
+from yobx.cli.source import prepare
+from yobx.cli.specs import parse_bindings
+
+if TYPE_CHECKING:
+    from yobx.verification import ConversionReport
+
+__all__ = ["describe", "exit_code", "run"]
+
+# Phases before there is a model to compare.
+_BEFORE_COMPARISON = {"import", "trace", "convert"}
+
+
+def run(options: argparse.Namespace, screen: Screen) -> ExitCode:
+    """Check one model.
+
+    Args:
+        options: The parsed command line.
+        screen: Where results and stages are shown.
+
+    Returns:
+        The exit code.
+    """
+    bindings = parse_bindings(options.bind or ())
+    with screen.stage(f"loading {options.model}"):
+        source = prepare(options)
+    from yobx.verification import check_conversion
+
+    with screen.stage("converting and comparing with the original"):
+        report = check_conversion(
+            source.model,
+            source.args,
+            bindings=bindings or None,
+            seed=options.seed,
+            **source.options,
+        )
+    text = json.dumps(report.as_dict(), indent=2)
+    if options.json == "-":
+        screen.line(text)
+    else:
+        describe(report, screen)
+        if options.json:
+            Path(options.json).write_text(text + "\n", encoding="utf-8")
+    if options.html:
+        from pytest_yobx.html import render_page
+
+        Path(options.html).write_text(render_page([report]), encoding="utf-8")
+    return exit_code(report)
+
+
+def describe(report: ConversionReport, screen: Screen) -> None:
+    """Show a report on one screen.
+
+    Args:
+        report: What was found.
+        screen: Where it is shown.
+    """
+    for line in report.text().splitlines():
+        screen.line(line)
+
+
+def exit_code(report: ConversionReport) -> ExitCode:
+    """Tell whether a check passed, differed, or had nothing to compare.
+
+    Args:
+        report: What was found.
+
+    Returns:
+        The exit code.
+    """
+    if report.passed:
+        return ExitCode.OK
+    return ExitCode.MODEL if report.failed_phase in _BEFORE_COMPARISON else ExitCode.DIFFERENCE

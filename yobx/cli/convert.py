@@ -1,0 +1,64 @@
+"""``yobx convert``: write a model as ONNX."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from yobx.cli.check import describe, exit_code
+from yobx.cli.console import Screen
+from yobx.cli.outcome import ExitCode
+from yobx.cli.source import prepare
+from yobx.errors import ArgumentError
+
+__all__ = ["run"]
+
+
+def run(options: argparse.Namespace, screen: Screen) -> ExitCode:
+    """Convert, and compare if asked to.
+
+    Args:
+        options: The parsed command line.
+        screen: Where results and stages are shown.
+
+    Returns:
+        The exit code.
+    """
+    output = Path(options.output)
+    if not output.parent.is_dir():
+        raise ArgumentError(f"No such folder: {output.parent}.", argument="output")
+    with screen.stage(f"loading {options.model}"):
+        source = prepare(options)
+    if options.check:
+        from yobx.verification import check_conversion
+
+        with screen.stage("converting and comparing with the original"):
+            report = check_conversion(
+                source.model, source.args, filename=str(output), **source.options
+            )
+        describe(report, screen)
+        if output.is_file():
+            screen.line(f"{output}: {report.nodes} nodes, {_size(output)}")
+        return exit_code(report)
+    from yobx.tensorflow import to_onnx
+
+    with screen.stage("converting"):
+        model = to_onnx(source.model, source.args, filename=str(output), **source.options)
+    graph = model.graph
+    screen.line(f"{output}: {len(graph.node)} nodes, {_size(output)}")
+    for kind, values in (("input", graph.input), ("output", graph.output)):
+        for value in values:
+            screen.line(f"  {kind} {_signature(value)}")
+    return ExitCode.OK
+
+
+def _signature(value: object) -> str:
+    from yobx.cli.values import describe_value
+
+    return describe_value(value)
+
+
+def _size(path: Path) -> str:
+    """Size of the model on disk, with the external data beside it."""
+    total = sum(p.stat().st_size for p in path.parent.glob(f"{path.name}*") if p.is_file())
+    return f"{total / 1e6:.1f} MB" if total >= 100_000 else f"{total / 1e3:.1f} kB"

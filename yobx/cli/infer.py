@@ -1,0 +1,81 @@
+"""``yobx infer``: the type and shape of every value of an ONNX model."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+from yobx.cli.console import Screen
+from yobx.cli.outcome import ExitCode
+from yobx.cli.values import ValueRow, rows
+from yobx.errors import ArgumentError
+
+__all__ = ["run"]
+
+
+def run(options: argparse.Namespace, screen: Screen) -> ExitCode:
+    """Infer, show, and write if asked to.
+
+    Args:
+        options: The parsed command line.
+        screen: Where results and stages are shown.
+
+    Returns:
+        The exit code.
+    """
+    path = Path(options.model)
+    if not path.is_file():
+        raise ArgumentError(f"No such file: {path}.", argument="model")
+    if options.explain is not None:
+        return _explain(path, options.explain, screen)
+    from yobx.errors import ShapeContradictionError
+    from yobx.onnx_optim import infer_shapes
+
+    with screen.stage(f"inferring {path}"):
+        try:
+            model = infer_shapes(path, policy="strict" if options.strict else "check")
+        except ShapeContradictionError as error:
+            screen.error(str(error))
+            return ExitCode.DIFFERENCE
+    found = list(rows(model))
+    if options.json:
+        screen.line(json.dumps([asdict(row) for row in found], indent=2))
+    else:
+        screen.table(
+            ["value", "type", "made by"], [[row.name, row.type, row.producer] for row in found]
+        )
+    _summarise(found, screen)
+    if options.output:
+        from onnx import save_model
+
+        save_model(model, options.output)
+        screen.note(f"written: {options.output}")
+    return ExitCode.OK
+
+
+def _summarise(found: list[ValueRow], screen: Screen) -> None:
+    unknown = [row.name for row in found if not row.is_known]
+    screen.note(f"{len(found)} values, {len(found) - len(unknown)} with every size known or named")
+    if unknown:
+        screen.note(f"ask why with --explain {unknown[0]}")
+
+
+def _explain(path: Path, name: str, screen: Screen) -> ExitCode:
+    import onnx
+
+    from yobx.onnx_optim import ShapesContext, compute_shapes
+
+    with screen.stage(f"inferring {path}"):
+        context = ShapesContext()
+        compute_shapes(context, onnx.load(path, load_external_data=False))
+    if not context.has(name) and not context.has_sequence(name):
+        raise ArgumentError(
+            f"{path} has no value of that name. Received: --explain {name}. "
+            f"List the names with: yobx infer {path}",
+            argument="explain",
+        )
+    for line in str(context.explain(name)).splitlines():
+        screen.line(line)
+    return ExitCode.OK

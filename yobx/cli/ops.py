@@ -1,0 +1,93 @@
+"""``yobx ops``: what is supported, read from the live registries."""
+
+from __future__ import annotations
+
+import argparse
+
+from yobx.cli.console import Screen
+from yobx.cli.outcome import ExitCode
+
+__all__ = ["run", "tables"]
+
+Row = tuple[str, str, str]
+
+
+def tables(*, tf: bool = True, jax: bool = True, onnx: bool = True) -> dict[str, list[Row]]:
+    """Read the registries.
+
+    Args:
+        tf: Include the TensorFlow operations.
+        jax: Include the StableHLO operations, to which JAX lowers.
+        onnx: Include the ONNX operators with a shape rule.
+
+    Returns:
+        For each of the frameworks asked for, its rows: name, dtypes or versions, where.
+    """
+    found: dict[str, list[Row]] = {}
+    if tf:
+        found["tensorflow"] = _tensorflow()
+    if jax:
+        found["stablehlo"] = _stablehlo()
+    if onnx:
+        found["onnx"] = _onnx()
+    return found
+
+
+def run(options: argparse.Namespace, screen: Screen) -> ExitCode:
+    """List the operations.
+
+    Args:
+        options: The parsed command line.
+        screen: Where they are shown.
+
+    Returns:
+        The exit code.
+    """
+    everything = not (options.tf or options.jax or options.onnx)
+    found = tables(
+        tf=options.tf or everything, jax=options.jax or everything, onnx=options.onnx or everything
+    )
+    wanted = (options.search or "").lower()
+    shown = [
+        (kind, *row) for kind, group in found.items() for row in group if wanted in row[0].lower()
+    ]
+    screen.table(["from", "operation", "dtypes or versions", "written in"], shown)
+    for kind, group in found.items():
+        matching = sum(row[0] == kind for row in shown)
+        screen.note(f"{kind}: {matching} of {len(group)}")
+    return ExitCode.OK
+
+
+def _dtypes(declared: frozenset[str] | None) -> str:
+    return "any" if declared is None else ", ".join(sorted(declared))
+
+
+def _tensorflow() -> list[Row]:
+    from yobx.tensorflow import ops
+    from yobx.tensorflow.register import get_tf_op_registrations
+
+    ops.register()
+    return [
+        (name, _dtypes(entry.dtypes), entry.converter.__module__)
+        for name, entry in sorted(get_tf_op_registrations().items())
+    ]
+
+
+def _stablehlo() -> list[Row]:
+    from yobx.stablehlo import ops
+    from yobx.stablehlo.registry import get_stablehlo_op_registrations
+
+    ops.register()
+    return [
+        (name, _dtypes(entry.dtypes), entry.converter.__module__)
+        for name, entry in sorted(get_stablehlo_op_registrations().items())
+    ]
+
+
+def _onnx() -> list[Row]:
+    from yobx.onnx_optim import shapes
+
+    return [
+        (f"{domain}::{op_type}" if domain else op_type, f"since {version}", where)
+        for domain, op_type, version, where in sorted(shapes.registered())
+    ]
