@@ -1,0 +1,351 @@
+"""Compares one output with what the source computed.
+
+Dtype, rank and shape come first. Integers, bools and strings are compared bitwise, never through a float. Floats
+are compared with an `Allowance`, which says for every element what rounding explains; positions of NaN, of
+infinities and the sign of zeros are categories of their own. Statistics are computed in float64, or in Python
+integers where float64 is not wide enough.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .dtypes import dtype_name, is_complex, is_float, spacing, ulp_distance, widen
+from .report import Outcome, OutputReport
+
+__all__ = ["EXACT", "Allowance", "compare", "compare_values", "ulp_allowance"]
+
+_Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Allowance:
+    """What an error may be.
+
+    Attributes:
+        rule: The rule in words.
+        absolute: Absolute error allowed for each element (float64), or ``None`` for bitwise.
+        ulp: Units in the last place allowed; the larger of both counts.
+        rms: Root mean square allowed for the whole array, or ``None``.
+        zero_sign: Whether the sign of a zero must agree.
+        unstable: Elements of an integer or bool array that rounding alone turns over, or ``None``.
+        weak_above: Median allowance, as a share of the spread, above which a warning is given.
+        blind_above: The same, above which the comparison proves nothing and fails.
+    """
+
+    rule: str
+    absolute: NDArray[np.float64] | None = None
+    ulp: float = 0.0
+    rms: float | None = None
+    zero_sign: bool = True
+    unstable: _Mask | None = None
+    weak_above: float = 0.01
+    blind_above: float = 0.5
+
+
+EXACT = Allowance("bitwise")
+
+
+def ulp_allowance(rule: str, ulp: float, *, zero_sign: bool = True) -> Allowance:
+    """An allowance counted in units in the last place."""
+    return Allowance(rule, ulp=ulp, zero_sign=zero_sign)
+
+
+def compare(name: str, got: object, want: object, allowance: Allowance) -> OutputReport:
+    """Compares one output, a tensor or a sequence of tensors.
+
+    Args:
+        name: ONNX name.
+        got: Value of the converted model.
+        want: Value of the source.
+        allowance: What an error may be.
+
+    Returns:
+        The report; for a sequence that of its first failing element, else of its last.
+    """
+    got_list, want_list = isinstance(got, list), isinstance(want, list)
+    if got_list != want_list:
+        return _refused(name, "dtype", f"{_kind(got)} where the source gives {_kind(want)}")
+    if not (isinstance(got, list) and isinstance(want, list)):
+        return compare_values(name, np.asarray(got), np.asarray(want), allowance)
+    if len(got) != len(want):
+        return _refused(name, "shape", f"a sequence of {len(got)} tensors, the source gives {len(want)}")
+    reports = [
+        compare_values(f"{name}[{i}]", np.asarray(g), np.asarray(w), allowance)
+        for i, (g, w) in enumerate(zip(got, want, strict=True))
+    ]
+    failed = next((report for report in reports if report.failed), None)
+    if failed is not None:
+        return failed
+    total = sum(report.elements for report in reports)
+    return OutputReport(name, dtype="sequence", shape=(len(got),), rule=allowance.rule, elements=total)
+
+
+def compare_values(
+    name: str, got: NDArray[Any], want: NDArray[Any], allowance: Allowance
+) -> OutputReport:
+    """Compares two arrays.
+
+    Args:
+        name: Name for the report.
+        got: Array of the converted model.
+        want: Array of the source.
+        allowance: What an error may be.
+
+    Returns:
+        The report.
+    """
+    got_name, want_name = dtype_name(got.dtype), dtype_name(want.dtype)
+    if got_name != want_name:
+        return _refused(name, "dtype", f"{got_name}, the source gives {want_name}", got)
+    if got.ndim != want.ndim:
+        message = f"rank {got.ndim} {list(got.shape)}, the source gives rank {want.ndim} {list(want.shape)}"
+        return _refused(name, "rank", message, got)
+    if got.shape != want.shape:
+        return _refused(name, "shape", f"shape {list(got.shape)}, the source gives {list(want.shape)}", got)
+    report = OutputReport(
+        name, dtype=want_name, shape=tuple(want.shape), rule=allowance.rule, elements=int(want.size)
+    )
+    if want.size == 0:
+        report.notes.append("vacuous: the array is empty, only dtype and shape were compared")
+        return report
+    if is_float(want.dtype):
+        _compare_floats(report, got, want, allowance)
+    else:
+        _compare_exact(report, got, want, allowance)
+    return report
+
+
+# ---- integers, bools, strings ------------------------------------------------------------------------------
+
+
+def _compare_exact(
+    report: OutputReport, got: NDArray[Any], want: NDArray[Any], allowance: Allowance
+) -> None:
+    report.rule = "exact"
+    if report.dtype == "string":
+        got, want = _texts(got), _texts(want)
+    wrong: _Mask = np.asarray(got != want, dtype=np.bool_)
+    if allowance.unstable is not None and wrong.any():
+        excused = wrong & allowance.unstable
+        if excused.any():
+            report.notes.append(
+                f"{int(excused.sum())} elements differ where rounding alone turns the result over: undecided"
+            )
+            report.outcome = Outcome.WARNING
+        wrong = wrong & ~allowance.unstable
+    if not wrong.any():
+        return
+    _mark(report, "values", wrong, got, want)
+    if want.dtype.kind in "iu":
+        rows = np.argwhere(wrong)[:100_000]
+        errors = [abs(int(got[tuple(i)]) - int(want[tuple(i)])) for i in rows]
+        worst = int(max(range(len(errors)), key=errors.__getitem__))
+        report.max_abs = float(errors[worst])
+        report.max_abs_index = tuple(int(i) for i in rows[worst])
+
+
+def _texts(array: NDArray[Any]) -> NDArray[Any]:
+    flat = [v.decode("utf-8", "surrogateescape") if isinstance(v, bytes) else str(v) for v in array.ravel()]
+    return np.array(flat, dtype=object).reshape(array.shape)
+
+
+# ---- floats ------------------------------------------------------------------------------------------------
+
+
+def _compare_floats(
+    report: OutputReport, got: NDArray[Any], want: NDArray[Any], allowance: Allowance
+) -> None:
+    wide_got, wide_want = widen(got), widen(want)
+    nan_wrong = _part_mismatch(wide_got, wide_want, np.isnan)
+    inf_wrong = _inf_mismatch(wide_got, wide_want) & ~nan_wrong
+    zero_wrong = _zero_sign_mismatch(wide_got, wide_want)
+    finite = np.isfinite(wide_got) & np.isfinite(wide_want)
+    with np.errstate(invalid="ignore", over="ignore"):
+        error: NDArray[np.float64] = np.where(finite, np.abs(wide_got - wide_want), 0.0)
+    ulp = np.where(finite, ulp_distance(got, want), 0.0)
+    allowed = _allowed(allowance, wide_want, want.dtype)
+    value_wrong = finite & (error > allowed) & (ulp > allowance.ulp)
+    _statistics(report, error, wide_want, ulp, finite)
+    if (allowance.absolute is not None or allowance.ulp) and finite.any():
+        _measure_budget(report, error, allowed, wide_want, finite, allowance)
+    if not allowance.zero_sign and zero_wrong.any():
+        report.notes.append(f"the sign of {int(zero_wrong.sum())} zeros differs (left open by the operators)")
+        zero_wrong = np.zeros_like(zero_wrong)
+    masks = {"nan": nan_wrong, "inf": inf_wrong, "zero sign": zero_wrong, "values": value_wrong}
+    _verdict(report, masks, got, want)
+    _check_rms(report, error, finite, allowance)
+
+
+def _verdict(
+    report: OutputReport, masks: dict[str, _Mask], got: NDArray[Any], want: NDArray[Any]
+) -> None:
+    """Names the categories present; the first in order gives the index shown."""
+    present = {category: mask for category, mask in masks.items() if mask.any()}
+    if not present:
+        return
+    category, mask = next(iter(present.items()))
+    # A wrong value says more than the sign of a zero beside it.
+    if category == "zero sign" and "values" in present:
+        category, mask = "values", present["values"]
+    _mark(report, category, mask, got, want)
+    report.wrong = int(np.logical_or.reduce(list(present.values())).sum())
+    for other, other_mask in present.items():
+        if other != category:
+            report.notes.append(f"{int(other_mask.sum())} more elements differ: {other}")
+
+
+def _check_rms(
+    report: OutputReport, error: NDArray[np.float64], finite: _Mask, allowance: Allowance
+) -> None:
+    if allowance.rms is None or not finite.any():
+        return
+    report.allowed_rms = allowance.rms
+    rms = report.rms or 0.0
+    # A quantised output cannot be nearer than its own last place.
+    if rms <= allowance.rms:
+        return
+    if not report.failed:
+        report.outcome, report.category = Outcome.FAILED, "values"
+        index = np.unravel_index(int(np.argmax(error)), error.shape)
+        report.first_index = tuple(int(i) for i in index)
+    report.notes.append(
+        f"systematic: root mean square {rms:.2e}, rounding explains {allowance.rms:.2e}"
+    )
+    report.budget_used = max(report.budget_used or 0.0, rms / allowance.rms if allowance.rms else np.inf)
+
+
+def _allowed(
+    allowance: Allowance, want: NDArray[Any], dtype: np.dtype[Any]
+) -> NDArray[np.float64]:
+    allowed = np.zeros(want.shape, np.float64)
+    if allowance.absolute is not None:
+        allowed = np.broadcast_to(allowance.absolute, want.shape)
+    if allowance.ulp and not is_complex(dtype):
+        with np.errstate(invalid="ignore", over="ignore"):
+            unit = np.where(np.isfinite(want), spacing(np.nan_to_num(want), dtype), 0.0)
+        allowed = np.maximum(allowed, allowance.ulp * unit)
+    return allowed
+
+
+def _statistics(
+    report: OutputReport,
+    error: NDArray[np.float64],
+    want: NDArray[Any],
+    ulp: NDArray[np.float64],
+    finite: _Mask,
+) -> None:
+    if not finite.any():
+        return
+    worst = np.unravel_index(int(np.argmax(error)), error.shape)
+    report.max_abs = float(error[worst])
+    report.max_abs_index = tuple(int(i) for i in worst)
+    magnitude = np.abs(want[finite])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        relative = np.where(error[finite] == 0.0, 0.0, error[finite] / magnitude)
+    report.max_rel = float(relative.max())
+    p50, p99 = np.percentile(ulp[finite], [50, 99])
+    report.ulp = (float(p50), float(p99), float(ulp[finite].max()))
+    report.rms = float(np.sqrt(np.mean(np.square(error[finite]))))
+    report.histogram = _histogram(error[finite])
+
+
+def _histogram(error: NDArray[np.float64]) -> list[tuple[str, int]]:
+    """Counts by power of ten, from exact zeros upwards; at most seven buckets."""
+    rows = [("0", int((error == 0.0).sum()))]
+    positive = error[error > 0.0]
+    if positive.size == 0:
+        return rows
+    exponents = np.floor(np.log10(positive)).astype(int)
+    low = max(int(exponents.min()), int(exponents.max()) - 5)
+    for exponent in range(low, int(exponents.max()) + 1):
+        chosen = exponents == exponent if exponent > low else exponents <= exponent
+        rows.append((f"<1e{exponent + 1}", int(chosen.sum())))
+    return rows
+
+
+def _measure_budget(
+    report: OutputReport,
+    error: NDArray[np.float64],
+    allowed: NDArray[np.float64],
+    want: NDArray[Any],
+    finite: _Mask,
+    allowance: Allowance,
+) -> None:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        used = np.where(error == 0.0, 0.0, error / allowed)
+    report.budget_used = float(used[finite].max())
+    spread = float(np.std(want[finite])) if want.size > 1 else float(np.abs(want).max())
+    if spread == 0.0:
+        spread = float(np.abs(want[finite]).max())
+    if spread == 0.0 or allowance.rms is None:
+        return
+    report.relative_budget = float(np.median(allowed[finite])) / spread
+    if report.relative_budget > allowance.blind_above:
+        report.outcome, report.category = Outcome.FAILED, "values"
+        report.notes.append(
+            f"not decidable in {report.dtype}: rounding alone moves the output by "
+            f"{report.relative_budget:.0%} of its own spread, so nothing was proven"
+        )
+    elif report.relative_budget > allowance.weak_above:
+        report.outcome = Outcome.WARNING
+        report.notes.append(
+            f"weak: rounding alone moves the output by {report.relative_budget:.1%} of its own spread"
+        )
+
+
+def _part_mismatch(got: NDArray[Any], want: NDArray[Any], test: Any) -> _Mask:
+    if is_complex(want.dtype):
+        return np.asarray((test(got.real) != test(want.real)) | (test(got.imag) != test(want.imag)))
+    return np.asarray(test(got) != test(want))
+
+
+def _inf_mismatch(got: NDArray[Any], want: NDArray[Any]) -> _Mask:
+    if is_complex(want.dtype):
+        return _inf_mismatch(got.real, want.real) | _inf_mismatch(got.imag, want.imag)
+    either = np.isinf(got) | np.isinf(want)
+    return np.asarray(either & (got != want))
+
+
+def _zero_sign_mismatch(got: NDArray[Any], want: NDArray[Any]) -> _Mask:
+    if is_complex(want.dtype):
+        return np.zeros(want.shape, np.bool_)
+    both = (got == 0.0) & (want == 0.0)
+    return np.asarray(both & (np.signbit(got) != np.signbit(want)))
+
+
+# ---- shared --------------------------------------------------------------------------------------------------
+
+
+def _mark(
+    report: OutputReport, category: str, wrong: _Mask, got: NDArray[Any], want: NDArray[Any]
+) -> None:
+    index = tuple(int(i) for i in np.argwhere(wrong)[0])
+    report.outcome = Outcome.FAILED
+    report.category = category
+    report.wrong = int(wrong.sum())
+    report.first_index = index
+    report.got, report.want = _show(got[index]), _show(want[index])
+
+
+def _show(value: object) -> str:
+    if isinstance(value, str):
+        return repr(value)
+    if isinstance(value, (np.floating, np.complexfloating)):
+        return str(value)
+    return str(value.item() if isinstance(value, np.generic) else value)
+
+
+def _kind(value: object) -> str:
+    return "a sequence of tensors" if isinstance(value, list) else "a tensor"
+
+
+def _refused(name: str, category: str, message: str, got: NDArray[Any] | None = None) -> OutputReport:
+    report = OutputReport(name, outcome=Outcome.FAILED, category=category, notes=[message])
+    if got is not None:
+        report.dtype, report.shape = dtype_name(got.dtype), tuple(got.shape)
+    return report

@@ -1,0 +1,223 @@
+"""Runs a model in onnxruntime, plainly and with every intermediate value exposed."""
+
+from __future__ import annotations
+
+import ctypes
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+from numpy.typing import NDArray
+from onnx import helper
+
+from ..errors import ArgumentError
+from .stderr_capture import captured_stderr
+
+__all__ = ["LoadError", "RunError", "RunResult", "Session", "exposed", "input_names", "observable_values"]
+
+# protobuf refuses to serialise more; some room is left for what serialising adds.
+_SERIAL_LIMIT = 2**31 - 2**24
+_LOW_PRECISION = frozenset(
+    {
+        onnx.TensorProto.BFLOAT16,
+        onnx.TensorProto.FLOAT8E4M3FN,
+        onnx.TensorProto.FLOAT8E4M3FNUZ,
+        onnx.TensorProto.FLOAT8E5M2,
+        onnx.TensorProto.FLOAT8E5M2FNUZ,
+        onnx.TensorProto.INT4,
+        onnx.TensorProto.UINT4,
+    }
+)
+
+
+class LoadError(Exception):
+    """onnxruntime refuses to load the model."""
+
+
+class RunError(Exception):
+    """onnxruntime fails while running the model."""
+
+
+@dataclass
+class RunResult:
+    """Values of one run.
+
+    Attributes:
+        values: Value name -> array (a list for sequences, ``None`` for an empty optional).
+        warnings: Shape warnings onnxruntime wrote to its log.
+    """
+
+    values: dict[str, Any]
+    warnings: list[str] = field(default_factory=list)
+
+
+def input_names(model: onnx.ModelProto) -> list[str]:
+    """Graph inputs that a caller must feed (those without an initializer), in order."""
+    initialised = {t.name for t in model.graph.initializer}
+    initialised |= {t.values.name for t in model.graph.sparse_initializer}
+    return [value.name for value in model.graph.input if value.name not in initialised]
+
+
+def observable_values(model: onnx.ModelProto) -> list[str]:
+    """Every value of the main graph that a node produces, in topological order."""
+    return [name for node in model.graph.node for name in node.output if name]
+
+
+def exposed(model: onnx.ModelProto, names: Sequence[str] | None = None) -> onnx.ModelProto:
+    """A copy of the model whose outputs are the given values, without any declared type.
+
+    Args:
+        model: The model; it is not changed.
+        names: Values to expose; by default all that nodes produce, and the graph's own outputs.
+
+    Returns:
+        The copy. Declared types are left out (of ``value_info`` too), so that nothing but the run decides.
+    """
+    wanted = [o.name for o in model.graph.output] + observable_values(model) if names is None else list(names)
+    copy = onnx.ModelProto()
+    copy.CopyFrom(model)
+    del copy.graph.output[:]
+    del copy.graph.value_info[:]
+    for name in dict.fromkeys(wanted):
+        copy.graph.output.append(onnx.ValueInfoProto(name=name))
+    return copy
+
+
+class Session:
+    """One onnxruntime session.
+
+    Args:
+        model: The model, or the path of a model file (needed when its weights are external data).
+        provider: Execution provider.
+        optimise: Whether the graph is optimised; off keeps every value as it is written.
+        threads: Threads inside an operator; 0 lets onnxruntime choose.
+
+    Attributes:
+        outputs: Names of the outputs.
+        warnings: Shape warnings written while loading.
+
+    Raises:
+        LoadError: If onnxruntime refuses the model.
+        ArgumentError: If the provider does not exist here.
+    """
+
+    def __init__(
+        self,
+        model: onnx.ModelProto | str | Path,
+        *,
+        provider: str = "CPUExecutionProvider",
+        optimise: bool = True,
+        threads: int = 0,
+    ) -> None:
+        import onnxruntime
+
+        available = onnxruntime.get_available_providers()
+        if provider not in available:
+            raise ArgumentError(
+                f"the execution provider must be one that onnxruntime has here. Received: provider={provider!r}. "
+                f"Available: {', '.join(available)}.",
+                argument="provider",
+            )
+        options = onnxruntime.SessionOptions()
+        options.log_severity_level = 2
+        options.intra_op_num_threads = threads
+        if not optimise:
+            options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+        with tempfile.TemporaryDirectory(prefix="yobx-") as folder, captured_stderr() as captured:
+            try:
+                self.raw = onnxruntime.InferenceSession(
+                    _loadable(model, Path(folder)), options, providers=[provider]
+                )
+            except Exception as error:  # noqa: BLE001 - onnxruntime raises many unrelated classes
+                raise LoadError(_first_lines(error)) from error
+        self.warnings = captured.warnings
+        self.outputs = [output.name for output in self.raw.get_outputs()]
+        self._types = {value.name: value.type for value in self.raw.get_inputs()}
+        self._output_types = [output.type for output in self.raw.get_outputs()]
+
+    @property
+    def inputs(self) -> list[str]:
+        """Names of the inputs."""
+        return list(self._types)
+
+    def run(self, feeds: Mapping[str, NDArray[Any]], names: Sequence[str] | None = None) -> RunResult:
+        """Runs the model.
+
+        Args:
+            feeds: One array an input; low-precision floats as ``ml_dtypes`` arrays.
+            names: Outputs wanted; all by default.
+
+        Returns:
+            The values by name and the shape warnings.
+
+        Raises:
+            RunError: If onnxruntime fails.
+        """
+        wanted = self.outputs if names is None else list(names)
+        with captured_stderr() as captured:
+            try:
+                values = self._run(feeds, wanted)
+            except Exception as error:  # noqa: BLE001 - onnxruntime raises many unrelated classes
+                raise RunError(_first_lines(error)) from error
+        return RunResult(dict(zip(wanted, values, strict=True)), captured.warnings)
+
+    def _run(self, feeds: Mapping[str, NDArray[Any]], wanted: list[str]) -> list[Any]:
+        types = dict(zip(self.outputs, self._output_types, strict=True))
+        special = any("float8" in t or "bfloat16" in t or "int4" in t for t in types.values())
+        special = special or any(_is_low(a) for a in feeds.values())
+        if not special or any("tensor(string)" in t for t in self._types.values()):
+            return list(self.raw.run(wanted, dict(feeds)))
+        values = {name: _to_ort(array) for name, array in feeds.items()}
+        return [_from_ort(value) for value in self.raw.run_with_ort_values(wanted, values)]
+
+
+def _is_low(array: NDArray[Any]) -> bool:
+    return isinstance(array, np.ndarray) and array.dtype.kind == "V"
+
+
+def _to_ort(array: NDArray[Any]) -> Any:
+    from onnxruntime import OrtValue
+
+    if array.dtype.kind != "V":
+        return OrtValue.ortvalue_from_numpy(np.ascontiguousarray(array))
+    onnx_type = helper.np_dtype_to_tensor_dtype(array.dtype)
+    return OrtValue.ortvalue_from_numpy_with_onnx_type(np.ascontiguousarray(array), onnx_type)
+
+
+def _from_ort(value: Any) -> Any:
+    """Converts a result, reading the bits directly where numpy has no such dtype."""
+    if not value.is_tensor() or value.element_type() not in _LOW_PRECISION:
+        return value.numpy() if value.is_tensor() else value._ortvalue.to_python_value()  # noqa: SLF001
+    dtype = np.dtype(helper.tensor_dtype_to_np_dtype(value.element_type()))
+    shape = tuple(value.shape())
+    count = int(np.prod(shape, dtype=np.int64))
+    if value.element_type() in {onnx.TensorProto.INT4, onnx.TensorProto.UINT4}:
+        packed = np.frombuffer(ctypes.string_at(value.data_ptr(), (count + 1) // 2), np.uint8)
+        nibbles = np.stack([packed & 15, packed >> 4], axis=1).reshape(-1)[:count].astype(np.int8)
+        if value.element_type() == onnx.TensorProto.INT4:
+            nibbles = np.where(nibbles > 7, nibbles - 16, nibbles)
+        return nibbles.astype(dtype).reshape(shape)
+    raw = ctypes.string_at(value.data_ptr(), count * dtype.itemsize)
+    return np.frombuffer(raw, dtype=dtype).reshape(shape)
+
+
+def _loadable(model: onnx.ModelProto | str | Path, folder: Path) -> bytes | str:
+    """What onnxruntime loads: bytes, or a file with external data when the model is too large for bytes."""
+    if not isinstance(model, onnx.ModelProto):
+        return str(model)
+    if model.ByteSize() < _SERIAL_LIMIT:
+        return model.SerializeToString()
+    copy = onnx.ModelProto()
+    copy.CopyFrom(model)
+    path = folder / "model.onnx"
+    onnx.save(copy, str(path), save_as_external_data=True, location="weights.bin")
+    return str(path)
+
+
+def _first_lines(error: Exception, limit: int = 600) -> str:
+    text = " ".join(str(error).split())
+    return text if len(text) <= limit else f"{text[:limit]}…"

@@ -1,0 +1,372 @@
+"""What float rounding alone does to a model, measured on the model itself.
+
+One tolerance for deep networks is either too loose for a shallow one or wrong for a deep one. Instead, every value
+that is rounded gets random relative noise of its operator's class (see ``tolerances.toml``), a few times; how far the
+outputs move, scaled back by the amplification, is the standard deviation that rounding explains:
+
+* rounded, transcendental: ``v * (1 + noise)``;
+* contraction: ``v + noise * op(|A|, |B|)``, the condition-aware bound, by the same operator on absolute values;
+* composite (softmax, normalisations, recurrent cells): noise on every float input and on the output;
+* exact operators pass the noise of their inputs on.
+
+The noise is drawn by ``RandomUniformLike`` inside the graph, so bodies of loops get fresh noise in each iteration and
+the weights are never copied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import onnx
+from numpy.typing import NDArray
+from onnx import TensorProto, helper
+
+from .dtypes import epsilon_half, is_float, spacing, widen
+from .error_classes import ValueClass, classify, node_class, subgraphs
+from .comparison import Allowance, ulp_allowance
+from .runner import LoadError, RunError, Session, exposed
+from .tolerances import Tolerances
+
+__all__ = ["Sensitivity", "noisy_model", "value_dtypes"]
+
+_UNIT = {
+    TensorProto.FLOAT: 2.0**-24,
+    TensorProto.DOUBLE: 2.0**-53,
+    TensorProto.FLOAT16: 2.0**-11,
+    TensorProto.BFLOAT16: 2.0**-8,
+}
+_LOW = frozenset({TensorProto.FLOAT16, TensorProto.BFLOAT16})
+_NEVER_NOISED = frozenset({"RandomUniform", "RandomNormal", "RandomUniformLike", "RandomNormalLike"})
+
+
+def value_dtypes(model: onnx.ModelProto) -> dict[str, int]:
+    """Element type of every value, bodies of control flow included.
+
+    Weights are replaced by inputs first, so that a large model is not serialised.
+    """
+    light = onnx.ModelProto()
+    light.ir_version = model.ir_version
+    light.opset_import.extend(model.opset_import)
+    light.functions.extend(model.functions)
+    graph = light.graph
+    graph.name = model.graph.name
+    graph.node.extend(model.graph.node)
+    graph.input.extend(model.graph.input)
+    graph.output.extend(onnx.ValueInfoProto(name=o.name) for o in model.graph.output)
+    known = {value.name for value in graph.input}
+    for tensor in model.graph.initializer:
+        if tensor.name not in known:
+            graph.input.append(helper.make_tensor_value_info(tensor.name, tensor.data_type, tensor.dims))
+    inferred = onnx.shape_inference.infer_shapes(light)
+    dtypes: dict[str, int] = {}
+    _collect(inferred.graph, dtypes)
+    return dtypes
+
+
+def _collect(graph: onnx.GraphProto, dtypes: dict[str, int]) -> None:
+    for value in (*graph.input, *graph.value_info, *graph.output):
+        elem = value.type.tensor_type.elem_type
+        if elem:
+            dtypes[value.name] = elem
+    for tensor in graph.initializer:
+        dtypes[tensor.name] = tensor.data_type
+    for node in graph.node:
+        for body in subgraphs(node):
+            _collect(body, dtypes)
+
+
+@dataclass
+class _Noise:
+    """Writes the noisy twin of a graph."""
+
+    tolerances: Tolerances
+    dtypes: Mapping[str, int]
+    amplification: float
+    provider: str
+    seed: int
+    counter: int = 0
+    noised: int = 0
+
+    def graph(self, nodes: Sequence[onnx.NodeProto]) -> list[onnx.NodeProto]:
+        """The noisy nodes of one graph."""
+        result: list[onnx.NodeProto] = []
+        for node in nodes:
+            result.extend(self._node(node))
+        return result
+
+    def _node(self, original: onnx.NodeProto) -> list[onnx.NodeProto]:
+        node = onnx.NodeProto()
+        node.CopyFrom(original)
+        bodies = list(subgraphs(node))
+        for body in bodies:
+            noisy = self.graph(body.node)
+            del body.node[:]
+            body.node.extend(noisy)
+            del body.value_info[:]
+        label = node_class(original, self.tolerances)
+        outputs = [o for o in node.output if o and self.dtypes.get(o) in _UNIT]
+        if bodies or label == "exact" or not outputs or node.op_type in _NEVER_NOISED:
+            return [node]
+        before = self._input_noise(node) if label == "composite" else []
+        after: list[onnx.NodeProto] = []
+        renamed = {name: f"{name}__rounded" for name in outputs}
+        for i, name in enumerate(node.output):
+            node.output[i] = renamed.get(name, name)
+        low = any(self.dtypes[name] in _LOW for name in outputs)
+        if label == "contraction" and not low:
+            after += self._condition_noise(node, outputs[0])
+        else:
+            ulp = self.tolerances.noise.get(label, self.tolerances.noise["transcendental"])
+            for name in outputs:
+                after += self._relative_noise(renamed[name], name, ulp, original.op_type)
+        self.noised += 1
+        return [*before, node, *after]
+
+    def _input_noise(self, node: onnx.NodeProto) -> list[onnx.NodeProto]:
+        """Gives a composite operator its own, rounded copies of its float inputs."""
+        nodes: list[onnx.NodeProto] = []
+        # A rounded exponent would turn an exact square into a power of a negative base.
+        last = 1 if node.op_type == "Pow" else len(node.input)
+        for i, name in enumerate(list(node.input)[:last]):
+            dtype = self.dtypes.get(name)
+            if name and dtype in _UNIT and dtype not in _LOW:
+                copy = self._name(name)
+                nodes += self._relative_noise(name, copy, self.tolerances.noise["inputs"], "")
+                node.input[i] = copy
+        return nodes
+
+    def _condition_noise(self, node: onnx.NodeProto, output: str) -> list[onnx.NodeProto]:
+        twin = onnx.NodeProto()
+        twin.CopyFrom(node)
+        twin.name = ""
+        nodes: list[onnx.NodeProto] = []
+        for i, name in enumerate(twin.input):
+            if name and self.dtypes.get(name) in _UNIT:
+                absolute = self._name(name)
+                nodes.append(helper.make_node("Abs", [name], [absolute]))
+                twin.input[i] = absolute
+        condition = self._name(output)
+        del twin.output[:]
+        twin.output.append(condition)
+        unit = _UNIT[self.dtypes[output]]
+        width = self.tolerances.noise["contraction"] * unit * self.amplification
+        noise, error = self._name(output), self._name(output)
+        return [
+            *nodes,
+            twin,
+            self._uniform(condition, noise, -width, width),
+            helper.make_node("Mul", [condition, noise], [error]),
+            helper.make_node("Add", [f"{output}__rounded", error], [output]),
+        ]
+
+    def _relative_noise(self, source: str, target: str, ulp: float, op_type: str) -> list[onnx.NodeProto]:
+        dtype = self.dtypes.get(source, self.dtypes.get(target, TensorProto.FLOAT))
+        width = ulp * _UNIT[dtype] * self.amplification
+        name = {TensorProto.FLOAT: "float32", TensorProto.DOUBLE: "float64"}.get(dtype, "float16")
+        absolute = self.tolerances.absolute(op_type, name, self.provider) * self.amplification
+        noise = self._name(target)
+        nodes: list[onnx.NodeProto] = []
+        wide, result = source, target
+        if dtype in _LOW:
+            wide, result = self._name(source), self._name(target)
+            nodes.append(helper.make_node("Cast", [source], [wide], to=TensorProto.FLOAT))
+        nodes.append(self._uniform(wide, noise, 1.0 - width, 1.0 + width))
+        if absolute:
+            scaled, shift = self._name(target), self._name(target)
+            nodes.append(helper.make_node("Mul", [wide, noise], [scaled]))
+            nodes.append(self._uniform(wide, shift, -absolute, absolute))
+            nodes.append(helper.make_node("Add", [scaled, shift], [result]))
+        else:
+            nodes.append(helper.make_node("Mul", [wide, noise], [result]))
+        if dtype in _LOW:
+            nodes.append(helper.make_node("Cast", [result], [target], to=dtype))
+        return nodes
+
+    def _uniform(self, like: str, output: str, low: float, high: float) -> onnx.NodeProto:
+        self.counter += 1
+        seed = float(self.seed * 7919 + self.counter)
+        return helper.make_node("RandomUniformLike", [like], [output], low=low, high=high, seed=seed)
+
+    def _name(self, hint: str) -> str:
+        self.counter += 1
+        return f"{hint}__noise{self.counter}"
+
+
+def _amplification(model: onnx.ModelProto, dtypes: Mapping[str, int]) -> float:
+    """How much larger than rounding the noise is: large enough to stand out, small enough to stay linear."""
+    present = set(dtypes.values())
+    if present & _LOW:
+        return 2.0
+    if TensorProto.FLOAT in present:
+        return 16.0
+    return 2.0**33
+
+
+def noisy_model(
+    model: onnx.ModelProto, tolerances: Tolerances, *, provider: str, seed: int
+) -> tuple[onnx.ModelProto, float, int]:
+    """The noisy twin of a model.
+
+    Args:
+        model: The model; it is not changed.
+        tolerances: The table with the noise of each class.
+        provider: Execution provider, for documented exceptions.
+        seed: Seed of the noise.
+
+    Returns:
+        The twin, the amplification of its noise, and how many nodes are noised.
+    """
+    dtypes = value_dtypes(model)
+    amplification = _amplification(model, dtypes)
+    noise = _Noise(tolerances, dtypes, amplification, provider, seed)
+    twin = onnx.ModelProto()
+    twin.CopyFrom(model)
+    nodes = noise.graph(model.graph.node)
+    del twin.graph.node[:]
+    del twin.graph.value_info[:]
+    twin.graph.node.extend(nodes)
+    return twin, amplification, noise.noised
+
+
+@dataclass
+class Sensitivity:
+    """Allowances for the values of one model.
+
+    Args:
+        model: The converted model.
+        tolerances: The tolerance table.
+        provider: Execution provider.
+        seed: Seed of the noise.
+
+    Attributes:
+        notes: What could not be measured, and why.
+    """
+
+    model: onnx.ModelProto
+    tolerances: Tolerances
+    provider: str = "CPUExecutionProvider"
+    seed: int = 0
+    notes: list[str] = field(default_factory=list)
+    _classes: dict[str, ValueClass] | None = None
+    _session: Session | None = None
+    _all: bool = False
+    _amplification: float = 1.0
+    _unavailable: str = ""
+
+    def value_class(self, name: str) -> ValueClass:
+        """What the operators before a value do to it; inputs and initializers are exact."""
+        if self._classes is None:
+            self._classes = classify(self.model, self.tolerances)
+        return self._classes.get(name, ValueClass())
+
+    def strict(self, name: str, dtype: np.dtype[Any]) -> Allowance | None:
+        """The allowance that needs no measurement: exact values, and values behind one inexact operator."""
+        found = self.value_class(name)
+        scale = self.tolerances.scale
+        if found.depth == 0:
+            return ulp_allowance(f"exact ({_words('exact')})", 0.0, zero_sign=found.zero_sign)
+        if found.depth == 1 and found.label in {"rounded", "transcendental"} and is_float(dtype):
+            absolute = self.tolerances.absolute(found.op_type, dtype.name, self.provider) * scale
+            ulp = self.tolerances.ulp[found.label] * scale
+            rule = f"{ulp:g} ULP ({found.label}: {found.op_type})"
+            if absolute:
+                rule += f" or {absolute:.1e} absolute (documented exception)"
+            return Allowance(rule, np.asarray(absolute), ulp, zero_sign=found.zero_sign)
+        return None
+
+    def measure(
+        self, feeds: Mapping[str, NDArray[Any]], clean: Mapping[str, Any], names: Sequence[str]
+    ) -> dict[str, Allowance]:
+        """Measures what rounding explains.
+
+        Args:
+            feeds: Inputs of the run.
+            clean: Values of the same model without noise and without optimisation.
+            names: Values to measure.
+
+        Returns:
+            One allowance a name. Where nothing could be measured it is the usual tolerance of the dtype, and says so.
+        """
+        runs = self._noisy_runs(feeds, names)
+        return {name: self._allowance(name, clean[name], [r.get(name) for r in runs]) for name in names}
+
+    def _noisy_runs(
+        self, feeds: Mapping[str, NDArray[Any]], names: Sequence[str]
+    ) -> list[dict[str, Any]]:
+        wanted = list(dict.fromkeys(names))
+        if self._session is None or not set(wanted) <= set(self._session.outputs):
+            twin, self._amplification, _ = noisy_model(
+                self.model, self.tolerances, provider=self.provider, seed=self.seed
+            )
+            try:
+                self._session = Session(exposed(twin, wanted), provider=self.provider, optimise=False)
+            except LoadError as error:
+                self._note(f"rounding could not be measured: {error}")
+                return []
+        try:
+            return [self._session.run(feeds, wanted).values for _ in range(self.tolerances.runs)]
+        except RunError as error:
+            self._note(f"rounding could not be measured: {error}")
+            return []
+
+    def _note(self, message: str) -> None:
+        if message not in self.notes:
+            self.notes.append(message)
+
+    def _allowance(self, name: str, clean: Any, noisy: list[Any]) -> Allowance:
+        found = self.value_class(name)
+        if isinstance(clean, list) or clean is None:
+            first = clean[0] if clean else np.zeros(0, np.float32)
+            return self._fallback(np.asarray(first), found)
+        clean = np.asarray(clean)
+        usable = [np.asarray(n) for n in noisy if n is not None and np.shape(n) == clean.shape]
+        if not usable or len(usable) < len(noisy):
+            return self._fallback(clean, found)
+        if not is_float(clean.dtype):
+            flips = np.logical_or.reduce([n != clean for n in usable])
+            return Allowance("exact", unstable=np.asarray(flips, np.bool_))
+        return self._measured(clean, usable, found)
+
+    def _measured(self, clean: NDArray[Any], noisy: list[NDArray[Any]], found: ValueClass) -> Allowance:
+        wide = widen(clean)
+        with np.errstate(invalid="ignore", over="ignore"):
+            square = np.mean([np.abs(np.nan_to_num(widen(n) - wide)) ** 2 for n in noisy], axis=0)
+        sigma = np.sqrt(square) / self._amplification
+        moving = sigma[sigma > 0.0]
+        typical = float(np.median(moving)) if moving.size else 0.0
+        pooled = np.sqrt((np.square(sigma) + typical**2) / 2.0)
+        unit = spacing(np.nan_to_num(np.abs(wide)), clean.dtype) if clean.size else np.zeros(clean.shape)
+        scale = self.tolerances.scale
+        elementwise = scale * self.tolerances.elementwise * pooled
+        rms = 0.0
+        if clean.size:
+            # Half a unit: the outputs themselves are rounded to their dtype.
+            rms = float(np.sqrt(np.mean(np.square(sigma)) + np.mean(np.square(unit / 2.0))))
+        return Allowance(
+            f"{self.tolerances.elementwise * scale:g} measured deviations ({found.label})",
+            np.asarray(elementwise, np.float64),
+            ulp=1.0,
+            rms=scale * self.tolerances.rms * rms,
+            zero_sign=found.zero_sign,
+            weak_above=self.tolerances.weak,
+            blind_above=self.tolerances.blind,
+        )
+
+    def _fallback(self, clean: NDArray[Any], found: ValueClass) -> Allowance:
+        if not is_float(clean.dtype):
+            return Allowance("exact")
+        row = self.tolerances.fallback.get(clean.dtype.name)
+        scale = self.tolerances.scale
+        if row is None:
+            unit = epsilon_half(clean.dtype)
+            return ulp_allowance("1 ULP (no table entry)", max(1.0, scale), zero_sign=unit < 0)
+        absolute = scale * (row.atol + row.rtol * np.abs(widen(clean)))
+        rule = f"rtol {row.rtol:g}, atol {row.atol:g} (rounding could not be measured)"
+        return Allowance(rule, np.asarray(absolute, np.float64), zero_sign=found.zero_sign)
+
+
+def _words(label: str) -> str:
+    return {"exact": "bitwise"}.get(label, label)

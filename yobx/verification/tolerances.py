@@ -1,0 +1,174 @@
+"""The tolerance table, read from ``tolerances.toml`` and checked when it is read."""
+
+from __future__ import annotations
+
+import functools
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from ..errors import ArgumentError
+
+__all__ = ["CLASSES", "Tolerance", "ToleranceException", "Tolerances", "load_tolerances"]
+
+# From the strictest to the loosest; the class of a value is the loosest among its ancestors.
+CLASSES = ("exact", "rounded", "transcendental", "composite", "contraction")
+
+
+@dataclass(frozen=True)
+class ToleranceException:
+    """One documented exception to the class of an operator.
+
+    Attributes:
+        op: ONNX operator.
+        dtype: Dtype it applies to.
+        provider: Execution provider it applies to.
+        absolute: Absolute error allowed on the operator's output.
+        reason: Why.
+    """
+
+    op: str
+    dtype: str
+    provider: str
+    absolute: float
+    reason: str
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """A relative and an absolute tolerance.
+
+    Attributes:
+        rtol: Times the magnitude of the expected value.
+        atol: Absolute part.
+    """
+
+    rtol: float
+    atol: float
+
+
+@dataclass(frozen=True)
+class Tolerances:
+    """The table.
+
+    Attributes:
+        ulp: ULP allowed by class.
+        factor: Factor of the contraction bound.
+        noise: Noise amplitude by class, in `u`.
+        runs: Noisy runs for each binding.
+        elementwise: Measured standard deviations allowed for an element.
+        rms: Measured standard deviations allowed for the root mean square.
+        weak: Share of the output's spread above which an allowance proves little.
+        blind: Share above which it proves nothing.
+        fallback: Tolerances by dtype when nothing can be measured.
+        exceptions: Documented exceptions.
+        classes: Class of every listed operator.
+        zero_sign_free: Operators that leave the sign of a zero open.
+        scale: Factor the user asked for; multiplies every float allowance.
+    """
+
+    ulp: Mapping[str, float]
+    factor: float
+    noise: Mapping[str, float]
+    runs: int
+    elementwise: float
+    rms: float
+    weak: float
+    blind: float
+    fallback: Mapping[str, Tolerance]
+    exceptions: tuple[ToleranceException, ...]
+    classes: Mapping[str, str]
+    zero_sign_free: frozenset[str]
+    scale: float = 1.0
+
+    def class_of(self, domain: str, op_type: str) -> str:
+        """Class of an operator; one that is not listed is transcendental."""
+        if domain not in {"", "ai.onnx"}:
+            return "transcendental"
+        return self.classes.get(op_type, "transcendental")
+
+    def is_listed(self, domain: str, op_type: str) -> bool:
+        """Whether the table names the operator."""
+        return domain in {"", "ai.onnx"} and op_type in self.classes
+
+    def absolute(self, op_type: str, dtype: str, provider: str) -> float:
+        """Absolute error a documented exception allows on the operator's output, else 0."""
+        found = (e for e in self.exceptions if (e.op, e.dtype, e.provider) == (op_type, dtype, provider))
+        return max((e.absolute for e in found), default=0.0)
+
+    def scaled(self, scale: float) -> Tolerances:
+        """The same table with every float allowance multiplied.
+
+        Raises:
+            ArgumentError: If `scale` is not a positive number.
+        """
+        if not scale > 0:
+            raise ArgumentError(
+                f"a tolerance scale is a positive number. Received: tolerance_scale={scale!r}.",
+                argument="tolerance_scale",
+            )
+        return replace(self, scale=float(scale))
+
+
+def load_tolerances(path: str | Path | None = None, *, scale: float = 1.0) -> Tolerances:
+    """Reads the table.
+
+    Args:
+        path: A file of the same layout; the shipped one by default.
+        scale: Factor on every float allowance.
+
+    Returns:
+        The table.
+
+    Raises:
+        ArgumentError: If the file cannot be read or is not such a table.
+    """
+    if path is None:
+        return _shipped().scaled(scale)
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+        return _parse(tomllib.loads(text)).scaled(scale)
+    except (OSError, tomllib.TOMLDecodeError, KeyError, TypeError) as error:
+        message = f"a tolerance file must have the layout of yobx/verification/tolerances.toml. Received: {path}: {error!r}."
+        raise ArgumentError(message, argument="tolerances") from error
+
+
+@functools.cache
+def _shipped() -> Tolerances:
+    text = files("yobx.verification").joinpath("tolerances.toml").read_text(encoding="utf-8")
+    return _parse(tomllib.loads(text))
+
+
+def _parse(data: Mapping[str, Any]) -> Tolerances:
+    classes: dict[str, str] = {}
+    for label in ("exact", "rounded", "composite", "contraction"):
+        for op_type in data["operators"][label]:
+            if op_type in classes:
+                raise KeyError(f"{op_type} is listed twice")
+            classes[op_type] = label
+    model = data["model"]
+    exceptions = tuple(
+        ToleranceException(e["op"], e["dtype"], e["provider"], float(e["absolute"]), e["reason"])
+        for e in data.get("exception", ())
+    )
+    return Tolerances(
+        ulp={name: float(row["ulp"]) for name, row in data["class"].items() if "ulp" in row},
+        factor=float(data["class"]["contraction"]["factor"]),
+        noise={name: float(value) for name, value in model["noise"].items()},
+        runs=int(model["runs"]),
+        elementwise=float(model["elementwise"]),
+        rms=float(model["rms"]),
+        weak=float(model["weak"]),
+        blind=float(model["blind"]),
+        fallback={
+            name: Tolerance(float(row["rtol"]), float(row["atol"]))
+            for name, row in data["fallback"].items()
+            if name != "reason"
+        },
+        exceptions=exceptions,
+        classes=classes,
+        zero_sign_free=frozenset(data["operators"]["zero_sign_free"]),
+    )
