@@ -1,4 +1,4 @@
-"""Write the lower bounds of pyproject.toml as pip constraints: ``lowest.py > constraints.txt``.
+"""Write the lower bounds of pyproject.toml as pip constraints: ``lowest.py constraints.txt``.
 
 The bounds are read from the one place that declares them, so the environment that tests the oldest
 supported versions cannot drift from what is promised.
@@ -14,7 +14,7 @@ TOOLS = {"dev", "docs"}
 
 
 def main() -> int:
-    """Print ``name==bound`` for every dependency that users may install."""
+    """Write ``name==bound`` for every dependency that users may install."""
     text = (Path(__file__).parent.parent / "pyproject.toml").read_text(encoding="utf-8")
     project = tomllib.loads(text)["project"]
     groups = [project["dependencies"]]
@@ -29,7 +29,8 @@ def main() -> int:
         name, bound = match.groups()
         if bounds.setdefault(name, bound) != bound:
             sys.exit(f"pyproject.toml: {name} has two lower bounds, {bounds[name]} and {bound}")
-    sys.stdout.writelines(f"{name}=={bound}\n" for name, bound in sorted(bounds.items()))
+    lines = [f"{name}=={bound}\n" for name, bound in sorted(bounds.items())]
+    Path(sys.argv[1]).write_text("".join(lines), encoding="utf-8")
     return 0
 
 
