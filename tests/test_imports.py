@@ -28,9 +28,9 @@ LADDER: dict[str, set[str]] = {
 LAZILY: dict[str, set[str]] = {
     "tensorflow": {"jax"},
     "verification": {"tensorflow", "jax"},
-    "cli": {*LADDER, "cli"},
-    "__main__": {"cli"},
+    "cli": {*LADDER},
 }
+LADDER |= {"cli": {"errors"}, "__main__": {"cli"}}
 # Heavy packages that a room may load at import, because it is about them.
 OWN: dict[str, set[str]] = {
     "yobx.verification": {"onnxruntime"},

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import onnx
 import pytest
 
-from yobx.cli.specs import DynamicAxis, InputSpec, dynamic_shapes, parse_bindings, parse_dynamic
+from yobx.cli.specs import DTYPES, InputSpec, parse_bindings, parse_dynamic
 from yobx.errors import ArgumentError
 
 
@@ -15,7 +16,7 @@ from yobx.errors import ArgumentError
         ("x:float32[ B , 4 ]", InputSpec("x", "float32", ("B", 4))),
         ("int64[3]", InputSpec("", "int64", (3,))),
         ("flag:bool[]", InputSpec("flag", "bool", ())),
-        ("x:float32[?,?]", InputSpec("x", "float32", ("x_0", "x_1"))),
+        ("x:float32[?,?]", InputSpec("x", "float32", (None, None))),
         ("scope/x:0:float32[2]", InputSpec("scope/x:0", "float32", (2,))),
     ],
 )
@@ -31,33 +32,32 @@ def test_input_is_refused(text: str) -> None:
     assert "Received" in str(caught.value)
 
 
-def test_dynamic_axes_of_an_input() -> None:
-    assert InputSpec.parse("x:float32[B,4,T]").dynamic_axes == {0: "B", 2: "T"}
+def test_input_as_value_info() -> None:
+    value = InputSpec.parse("x:float64[B,4,?]").value_info(0)
+    assert value.name == "x"
+    assert value.type.tensor_type.elem_type == onnx.TensorProto.DOUBLE
+    first, second, third = value.type.tensor_type.shape.dim
+    assert (first.dim_param, second.dim_value, third.WhichOneof("value")) == ("B", 4, None)
+    assert InputSpec.parse("bool[]").value_info(3).name == "input_3"
+
+
+@pytest.mark.parametrize("dtype", sorted(DTYPES))
+def test_every_dtype_is_one_of_onnx(dtype: str) -> None:
+    elem_type = InputSpec.parse(f"{dtype}[2]").value_info(0).type.tensor_type.elem_type
+    if dtype != "string":
+        assert onnx.helper.tensor_dtype_to_np_dtype(elem_type).name == dtype
+    assert elem_type
 
 
 def test_dynamic() -> None:
-    axes = parse_dynamic(["x:0=batch,1=time", "1:2=width"])
-    assert axes == [
-        DynamicAxis("x", 0, "batch"),
-        DynamicAxis("x", 1, "time"),
-        DynamicAxis("1", 2, "width"),
-    ]
-    assert dynamic_shapes(axes, ["x", "y"], ({}, {0: "n"})) == (
-        {0: "batch", 1: "time"},
-        {0: "n", 2: "width"},
-    )
+    axes = parse_dynamic(["x:0=batch,1=time", "scope/y:0:2=width", "x:2=depth"])
+    assert axes == {"x": {0: "batch", 1: "time", 2: "depth"}, "scope/y:0": {2: "width"}}
 
 
 @pytest.mark.parametrize("text", ["x", "x:0", "x:a=b", "x:0=1", ":0=b", "x:0=b,"])
 def test_dynamic_is_refused(text: str) -> None:
     with pytest.raises(ArgumentError, match="NAME:AXIS=SYMBOL"):
         parse_dynamic([text])
-
-
-@pytest.mark.parametrize("target", ["z", "2"])
-def test_dynamic_of_an_unknown_input_lists_the_inputs(target: str) -> None:
-    with pytest.raises(ArgumentError, match=r"The inputs are: x, y\."):
-        dynamic_shapes([DynamicAxis(target, 0, "b")], ["x", "y"], ({}, {}))
 
 
 def test_bindings() -> None:

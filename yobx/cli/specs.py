@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from yobx.errors import ArgumentError
 
-__all__ = ["DynamicAxis", "InputSpec", "dynamic_shapes", "parse_bindings", "parse_dynamic"]
+if TYPE_CHECKING:
+    from onnx import ValueInfoProto
+
+__all__ = ["DTYPES", "InputSpec", "parse_bindings", "parse_dynamic"]
 
 _INPUT = re.compile(r"(?:(?P<name>[^\[\]]+):)?(?P<dtype>\w+)\[(?P<shape>[^\[\]]*)\]")
 _SYMBOL = re.compile(r"[A-Za-z_]\w*")
 _DYNAMIC = re.compile(r"(?P<input>.+):(?P<axes>[^:]+)")
-_DTYPES = (
-    *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
-    *("float16", "bfloat16", "float32", "float64", "complex64", "complex128", "string"),
-)
+
+#: Dtype as written -> name of the ONNX element type.
+DTYPES = {
+    **{name: name.upper() for name in ("bool", "int8", "int16", "int32", "int64", "string")},
+    **{name: name.upper() for name in ("uint8", "uint16", "uint32", "uint64")},
+    **{name: name.upper() for name in ("float16", "bfloat16", "complex64", "complex128")},
+    "float32": "FLOAT",
+    "float64": "DOUBLE",
+}
 
 
 @dataclass(frozen=True)
@@ -26,12 +35,13 @@ class InputSpec:
     Attributes:
         name: Name of the input, ``""`` when it was not given.
         dtype: Dtype name, for example ``"float32"``.
-        shape: One entry an axis: a size, or the name of a dynamic size.
+        shape: One entry an axis: a size, the name of a dynamic size, or ``None`` for one without
+            a name.
     """
 
     name: str
     dtype: str
-    shape: tuple[int | str, ...]
+    shape: tuple[int | str | None, ...]
 
     @classmethod
     def parse(cls, text: str) -> InputSpec:
@@ -41,7 +51,7 @@ class InputSpec:
             text: For example ``"x:float32[B,4]"``, ``"int32[2,?]"`` or ``"float32[]"``.
 
         Returns:
-            The input; an axis written ``?`` gets a name of its own.
+            The input.
 
         Raises:
             ArgumentError: If the text has another form, or the dtype is unknown.
@@ -53,28 +63,39 @@ class InputSpec:
                 "Try for example --input 'x:float32[B,4]'; B is a dynamic size, [] a scalar.",
                 argument="input",
             )
-        name, dtype = match["name"] or "", match["dtype"]
-        if dtype not in _DTYPES:
+        if match["dtype"] not in DTYPES:
             raise ArgumentError(
-                f"The dtype of an input is one of {', '.join(_DTYPES)}. Received: {dtype!r} "
-                f"in {text!r}.",
+                f"The dtype of an input is one of {', '.join(DTYPES)}. "
+                f"Received: {match['dtype']!r} in {text!r}.",
                 argument="input",
             )
-        sizes = [size.strip() for size in match["shape"].split(",")] if match["shape"] else []
-        shape = tuple(_size(size, f"{name or 'input'}_{i}", text) for i, size in enumerate(sizes))
-        return cls(name, dtype, shape)
+        sizes = match["shape"].split(",") if match["shape"].strip() else []
+        shape = tuple(_size(size.strip(), text) for size in sizes)
+        return cls((match["name"] or "").strip(), match["dtype"], shape)
 
-    @property
-    def dynamic_axes(self) -> dict[int, str]:
-        """Axis -> name of its size, for the axes without a number."""
-        return {axis: size for axis, size in enumerate(self.shape) if isinstance(size, str)}
+    def value_info(self, position: int) -> ValueInfoProto:
+        """Describe the input in the form that ``to_onnx`` takes.
+
+        Args:
+            position: Position of the input, which names it when nothing else does.
+
+        Returns:
+            A tensor with named, fixed and open sizes.
+        """
+        from onnx import TensorProto, helper
+
+        return helper.make_tensor_value_info(
+            self.name or f"input_{position}",
+            TensorProto.DataType.Value(DTYPES[self.dtype]),
+            self.shape,
+        )
 
 
-def _size(size: str, anonymous: str, text: str) -> int | str:
+def _size(size: str, text: str) -> int | str | None:
     if size.isdecimal():
         return int(size)
     if size == "?":
-        return anonymous
+        return None
     if _SYMBOL.fullmatch(size):
         return size
     raise ArgumentError(
@@ -82,34 +103,19 @@ def _size(size: str, anonymous: str, text: str) -> int | str:
     )
 
 
-@dataclass(frozen=True)
-class DynamicAxis:
-    """One ``--dynamic`` statement.
-
-    Attributes:
-        target: Name of an input, or its position.
-        axis: Axis, counted from 0.
-        symbol: Name of the size.
-    """
-
-    target: str
-    axis: int
-    symbol: str
-
-
-def parse_dynamic(texts: Iterable[str]) -> list[DynamicAxis]:
+def parse_dynamic(texts: Iterable[str]) -> dict[str, dict[int, str]]:
     """Read ``NAME:AXIS=SYMBOL[,AXIS=SYMBOL...]``.
 
     Args:
-        texts: One text an option; the name may be the position of the input.
+        texts: One text an option.
 
     Returns:
-        The axes, in order.
+        For each input named, ``axis -> symbol``: the form that ``to_onnx`` takes.
 
     Raises:
         ArgumentError: If a text has another form.
     """
-    found = []
+    found: dict[str, dict[int, str]] = {}
     for text in texts:
         match = _DYNAMIC.fullmatch(text.strip())
         pairs = [pair.partition("=") for pair in match["axes"].split(",")] if match else []
@@ -119,45 +125,13 @@ def parse_dynamic(texts: Iterable[str]) -> list[DynamicAxis]:
                 "Try for example --dynamic x:0=batch, or --dynamic x:0=batch,1=time.",
                 argument="dynamic",
             )
-        found += [DynamicAxis(match["input"], int(axis), size.strip()) for axis, _, size in pairs]
+        axes = found.setdefault(match["input"], {})
+        axes.update({int(axis): symbol.strip() for axis, _, symbol in pairs})
     return found
 
 
 def _is_symbol(text: str) -> bool:
     return _SYMBOL.fullmatch(text.strip()) is not None
-
-
-def dynamic_shapes(
-    axes: Sequence[DynamicAxis], names: Sequence[str], base: Sequence[dict[int, str]]
-) -> tuple[dict[int, str], ...]:
-    """Bring ``--dynamic`` statements into the form that ``to_onnx`` takes.
-
-    Args:
-        axes: The statements.
-        names: Names of the inputs, in order.
-        base: What is dynamic before the statements, one dict an input.
-
-    Returns:
-        One ``axis -> symbol`` dict an input.
-
-    Raises:
-        ArgumentError: If a statement names no input.
-    """
-    result = [dict(known) for known in base]
-    for statement in axes:
-        if statement.target in names:
-            index = list(names).index(statement.target)
-        elif statement.target.isdecimal() and int(statement.target) < len(names):
-            index = int(statement.target)
-        else:
-            known = ", ".join(names) or "none"
-            raise ArgumentError(
-                "--dynamic names an input of the model, or its position. "
-                f"Received: {statement.target!r}. The inputs are: {known}.",
-                argument="dynamic",
-            )
-        result[index][statement.axis] = statement.symbol
-    return tuple(result)
 
 
 def parse_bindings(texts: Iterable[str]) -> list[dict[str, int]]:
