@@ -1,0 +1,94 @@
+"""Decoding of attributes and tensors: lazily, small ones only, external files never."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy.typing as npt
+import onnx
+from onnx import numpy_helper
+
+from yobx.onnx_optim.optim_shape import OptimShape
+from yobx.onnx_optim.optim_tensor import MAX_CONSTANT_SIZE, OptimTensor
+from yobx.onnx_optim.tensor_type import BY_NUMBER, TensorType
+
+__all__ = ["attribute_value", "tensor_of_proto"]
+
+_A = onnx.AttributeProto
+
+
+def _text(data: bytes) -> str | bytes:
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        return data
+
+
+_DECODERS: dict[int, Callable[[onnx.AttributeProto], Any]] = {
+    _A.FLOAT: lambda a: a.f,
+    _A.INT: lambda a: a.i,
+    _A.STRING: lambda a: _text(a.s),
+    _A.TENSOR: lambda a: array_of_proto(a.t),
+    _A.GRAPH: lambda a: a.g,
+    _A.FLOATS: lambda a: list(a.floats),
+    _A.INTS: lambda a: list(a.ints),
+    _A.STRINGS: lambda a: [_text(s) for s in a.strings],
+    _A.TENSORS: lambda a: [array_of_proto(t) for t in a.tensors],
+    _A.GRAPHS: lambda a: list(a.graphs),
+    _A.TYPE_PROTO: lambda a: a.tp,
+    _A.TYPE_PROTOS: lambda a: list(a.type_protos),
+    _A.SPARSE_TENSOR: lambda a: a.sparse_tensor,
+    _A.SPARSE_TENSORS: lambda a: list(a.sparse_tensors),
+}
+
+
+def attribute_value(attribute: onnx.AttributeProto) -> Any:
+    """Python value of an attribute; a text for a string, an array for a tensor.
+
+    An attribute whose type field is missing (old files) is read by the field that is set.
+    """
+    kind = attribute.type
+    if kind == _A.UNDEFINED:
+        kind = _guess_kind(attribute)
+    return _DECODERS[kind](attribute)
+
+
+def _guess_kind(attribute: onnx.AttributeProto) -> int:
+    singles = (("f", _A.FLOAT), ("i", _A.INT), ("s", _A.STRING), ("t", _A.TENSOR), ("g", _A.GRAPH))
+    for field, kind in singles:
+        if attribute.HasField(field):
+            return kind
+    many = (("floats", _A.FLOATS), ("strings", _A.STRINGS), ("tensors", _A.TENSORS))
+    for field, kind in many:
+        if getattr(attribute, field):
+            return kind
+    return _A.INTS
+
+
+def is_external(proto: onnx.TensorProto) -> bool:
+    """True when the data are in another file."""
+    return proto.data_location == onnx.TensorProto.EXTERNAL
+
+
+def array_of_proto(proto: onnx.TensorProto) -> npt.NDArray[Any] | None:
+    """Contents of a tensor, ``None`` when they are in another file or do not fit its shape."""
+    if is_external(proto):
+        return None
+    try:
+        array: npt.NDArray[Any] = numpy_helper.to_array(proto)
+    except (ValueError, TypeError, KeyError):
+        return None
+    return array
+
+
+def tensor_of_proto(proto: onnx.TensorProto) -> OptimTensor:
+    """Descriptor of a stored tensor; contents are decoded only when they are few."""
+    dims = tuple(proto.dims)
+    dtype = BY_NUMBER.get(proto.data_type, TensorType.kUndefined)
+    if math.prod(dims) <= MAX_CONSTANT_SIZE and dtype != TensorType.kUndefined:
+        array = array_of_proto(proto)
+        if array is not None and array.shape == dims:
+            return OptimTensor(dtype, OptimShape(dims), constant=array)
+    return OptimTensor(dtype, OptimShape(dims))

@@ -1,0 +1,229 @@
+"""Inference of nodes and graphs, without recursion: nested graphs run on an explicit stack."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from typing import Any, TypeAlias
+
+import onnx
+
+from yobx.errors import InternalError, InvalidModelError, ShapeError
+from yobx.onnx_optim.attributes import tensor_of_proto
+from yobx.onnx_optim.context import ShapesContext
+from yobx.onnx_optim.fallback import fallback
+from yobx.onnx_optim.node_view import NodeView
+from yobx.onnx_optim.optim_sequence import Descriptor
+from yobx.onnx_optim.optim_tensor import UNKNOWN_TENSOR, OptimTensor
+from yobx.onnx_optim.polynomial import ExpressionTooLargeError
+
+__all__ = ["compute_node", "graph_steps", "run"]
+
+Step: TypeAlias = Generator[Any, Any, Any]
+
+_A = onnx.AttributeProto
+_UNKEYED = frozenset(
+    (_A.TENSOR, _A.GRAPH, _A.TENSORS, _A.GRAPHS, _A.SPARSE_TENSOR, _A.SPARSE_TENSORS)
+)
+# What a rule may stumble over when an attribute has the wrong type or an array the wrong shape.
+_RULE_FAULTS = (TypeError, ValueError, LookupError, AttributeError, ArithmeticError)
+
+
+def run(task: Step) -> Any:
+    """Run a step and all steps it asks for; depth costs memory, not stack."""
+    stack = [task]
+    answer: Any = None
+    error: BaseException | None = None
+    while stack:
+        try:
+            request = stack[-1].send(answer) if error is None else stack[-1].throw(error)
+        except StopIteration as done:
+            stack.pop()
+            answer, error = done.value, None
+        except ShapeError as raised:
+            stack.pop()
+            answer, error = None, raised
+        else:
+            stack.append(request)
+            answer = error = None
+    if error is not None:
+        raise error
+    return answer
+
+
+def graph_steps(context: ShapesContext, nodes: Sequence[onnx.NodeProto]) -> Step:
+    """Infer nodes one after the other; yields what must run before the next one."""
+    for index, node in enumerate(nodes):
+        pending = infer_node(context, node, index)
+        if pending is not None:
+            yield pending
+
+
+def compute_node(context: ShapesContext, node: onnx.NodeProto, index: int = -1) -> None:
+    """Infer one node and set its outputs in the context."""
+    pending = infer_node(context, node, index, lenient=True)
+    if pending is not None:
+        run(pending)
+
+
+def infer_node(
+    context: ShapesContext, node: onnx.NodeProto, index: int, *, lenient: bool = False
+) -> Step | None:
+    """Infer one node, or return the step that will.
+
+    Raises:
+        InvalidModelError: An input does not exist (unless ``lenient``).
+        ShapeError: The node is malformed.
+    """
+    values = context.values
+    inputs: list[Descriptor | None] = []
+    for name in node.input:
+        if not name:
+            inputs.append(None)
+            continue
+        found = values.get(name)
+        if found is None:
+            found = context.lookup(name) if context.outer is not None else None
+            if found is None:
+                if not lenient:
+                    raise missing_input(context, node, index, name)
+                found = UNKNOWN_TENSOR
+        inputs.append(found)
+    outputs = node.output
+    key: Any = None
+    attributes = node.attribute
+    if not attributes:
+        key = (node.op_type, node.domain, len(outputs), None, *inputs)
+    elif context.attribute_values is None:
+        parts = attribute_key(attributes)
+        if parts is not None:
+            key = (node.op_type, node.domain, len(outputs), parts, *inputs)
+    if key is not None:
+        memo = context.memo
+        found_outputs = memo.get(key)
+        if found_outputs is None and (token := context.constraints_store.token):
+            found_outputs = memo.get((token, key))
+        if found_outputs is not None and not context.session.logging:
+            for name, descriptor in zip(outputs, found_outputs, strict=True):
+                values[name] = descriptor
+            return None
+    return _infer_new(context, node, index, tuple(inputs), key)
+
+
+def attribute_key(attributes: Sequence[onnx.AttributeProto]) -> tuple[bytes, ...] | None:
+    """Bytes that identify small attributes; ``None`` when they hold tensors or graphs."""
+    parts = []
+    for attribute in attributes:
+        if attribute.type in _UNKEYED:
+            return None
+        parts.append(attribute.SerializeToString())
+    return tuple(parts)
+
+
+def missing_input(
+    context: ShapesContext, node: onnx.NodeProto, index: int, name: str
+) -> InvalidModelError:
+    """The error for an input that nothing before the node produces."""
+    view = NodeView(context, node, (), index=index)
+    return InvalidModelError(
+        "Every input of a node must be a graph input, an initializer or the output of an earlier "
+        f"node. Received: {name!r}. Where: {view.describe()}. Try onnx.checker.check_model."
+    )
+
+
+def _infer_new(
+    context: ShapesContext,
+    node: onnx.NodeProto,
+    index: int,
+    inputs: tuple[Descriptor | None, ...],
+    key: Any,
+) -> Step | None:
+    session = context.session
+    function = context.local_function(node)
+    view = NodeView(context, node, inputs, index=index)
+    custom = session.custom.get((view.domain, view.op_type)) if session.custom else None
+    if custom is not None:
+        custom(context, node)
+        store(view, [context.values.get(name, UNKNOWN_TENSOR) for name in node.output])
+        return None
+    if function is not None:
+        from yobx.onnx_optim.local_functions import call_steps
+
+        return _finish(view, call_steps(view, function))
+    rule = session.registry.find(view.domain, view.op_type, view.version)
+    if rule is None:
+        return _finish(view, fallback(view))
+    try:
+        result = rule.function(view)
+    except ExpressionTooLargeError as error:
+        result = tuple(view.unknown(str(error)) for _ in node.output)
+    except _RULE_FAULTS as error:
+        raise diagnosed(view, error) from error
+    if isinstance(result, Generator):
+        return _finish(view, result)
+    found = store(view, result)
+    if key is not None and not view.tainted and not view.reasons:
+        context.memo[
+            (context.constraints_store.token, key) if view.used_constraints else key
+        ] = found
+    return None
+
+
+def _finish(view: NodeView, steps: Step) -> Step:
+    """Run a rule that needs other graphs inferred, then set the outputs."""
+    result = yield steps
+    store(view, result)
+
+
+def store(view: NodeView, result: Any) -> tuple[Descriptor, ...]:
+    """Set the outputs of a node from what its rule returned."""
+    names = view.proto.output
+    many = (result,) if not isinstance(result, tuple | list) else tuple(result)
+    found = tuple(
+        many[i] if i < len(many) and many[i] is not None else UNKNOWN_TENSOR
+        for i in range(len(names))
+    )
+    context = view.context
+    if view.reasons:
+        text = "; ".join(dict.fromkeys(view.reasons))
+        context.reasons.update((name, text) for name in names if name)
+    if context.session.logging:
+        for name, descriptor in zip(names, found, strict=True):
+            if name:
+                context.set_value(name, descriptor, node_index=view.index)
+        context.log_node(view.proto, view.index)
+    else:
+        context.values.update((n, d) for n, d in zip(names, found, strict=True) if n)
+    if view.index < 0:
+        context.producers.update((n, (view.index, view.proto)) for n in names if n)
+    return found
+
+
+def diagnosed(view: NodeView, error: Exception) -> ShapeError | InternalError:
+    """The error to raise when a rule stumbled: the model's fault if the checker says so."""
+    try:
+        checker = onnx.checker.C.CheckerContext()
+        checker.ir_version = onnx.IR_VERSION
+        checker.opset_imports = {**view.context.opsets, view.domain: view.version}
+        onnx.checker.check_node(view.proto, checker)
+    except onnx.checker.ValidationError as fault:
+        first = str(fault).strip().splitlines()[0]
+        return ShapeError(
+            f"A node must fit the schema of its operator. Received: {first} "
+            f"Where: {view.describe()}.",
+            node=view.describe(),
+        )
+    return InternalError(
+        f"The shape rule of {view.op_type} (version {view.version}) failed with "
+        f"{type(error).__name__}: {error}. Where: {view.describe()}. Please report this."
+    )
+
+
+def seed_initializers(
+    context: ShapesContext, graph: onnx.GraphProto
+) -> None:
+    """Set the descriptors of the initializers; only small contents are decoded."""
+    values = context.values
+    for tensor in graph.initializer:
+        values[tensor.name] = tensor_of_proto(tensor)
+    for sparse in graph.sparse_initializer:
+        values[sparse.values.name] = OptimTensor(sparse.values.data_type, list(sparse.dims))

@@ -1,0 +1,138 @@
+"""The registry of shape rules: by domain and operator, each from an opset version on."""
+
+from __future__ import annotations
+
+import importlib
+from bisect import bisect_right
+from collections.abc import Callable, Generator, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from yobx.errors import ArgumentError
+from yobx.onnx_optim.optim_sequence import Descriptor
+
+if TYPE_CHECKING:
+    from yobx.onnx_optim.node_view import NodeView
+
+__all__ = ["Registry", "ShapeFunction", "ShapeRule", "load_rules", "register_shape_function"]
+
+RuleResult: TypeAlias = "Descriptor | Sequence[Descriptor | None]"
+Steps: TypeAlias = "Generator[Generator[Any, Any, Any], Any, RuleResult]"
+ShapeRule: TypeAlias = "Callable[[NodeView], RuleResult | Steps]"
+
+
+@dataclass(frozen=True, slots=True)
+class ShapeFunction:
+    """One registered rule.
+
+    Attributes:
+        domain: Operator domain, ``""`` for the default one.
+        op_type: Operator name.
+        since_version: First opset version the rule is for.
+        function: The rule.
+    """
+
+    domain: str
+    op_type: str
+    since_version: int
+    function: ShapeRule
+
+
+def normal_domain(domain: str) -> str:
+    """The default domain has two spellings; this is the short one."""
+    return "" if domain == "ai.onnx" else domain
+
+
+class Registry:
+    """Shape rules, found by domain, operator and opset version."""
+
+    def __init__(self) -> None:
+        self._rules: dict[tuple[str, str], list[ShapeFunction]] = {}
+        self.generation = 0
+
+    def register(
+        self,
+        domain: str,
+        op_type: str | tuple[str, ...],
+        since_version: int,
+        function: ShapeRule,
+        *,
+        replace: bool = False,
+    ) -> None:
+        """Add a rule for one or several operators.
+
+        Raises:
+            ArgumentError: A rule exists for that operator and version and ``replace`` is false.
+        """
+        for name in (op_type,) if isinstance(op_type, str) else op_type:
+            rule = ShapeFunction(normal_domain(domain), name, since_version, function)
+            known = self._rules.setdefault((rule.domain, name), [])
+            same = [r for r in known if r.since_version == since_version]
+            if same and not replace:
+                where = getattr(same[0].function, "__module__", "?")
+                raise ArgumentError(
+                    f"One shape rule exists for each operator and version. Received: a second one "
+                    f"for {rule.domain or 'ai.onnx'}:{name} since {since_version}; the first is in "
+                    f"{where}. Try replace=True.",
+                    argument="op_type",
+                )
+            for rule_to_drop in same:
+                known.remove(rule_to_drop)
+            known.append(rule)
+            known.sort(key=lambda r: r.since_version)
+        self.generation += 1
+
+    def find(self, domain: str, op_type: str, version: int) -> ShapeFunction | None:
+        """The newest rule that is not newer than ``version``, or ``None``."""
+        known = self._rules.get((normal_domain(domain), op_type))
+        if not known:
+            return None
+        index = bisect_right(known, version, key=lambda r: r.since_version)
+        return known[index - 1] if index else None
+
+    def __iter__(self) -> Iterator[ShapeFunction]:
+        for rules in self._rules.values():
+            yield from rules
+
+    def copy(self) -> Registry:
+        """An independent registry with the same rules."""
+        twin = Registry()
+        twin._rules = {key: list(rules) for key, rules in self._rules.items()}
+        return twin
+
+
+REGISTRY = Registry()
+_LOADED: set[str] = set()
+
+
+def load_rules() -> Registry:
+    """The shared registry, with all rules of yobx registered (the modules are read once)."""
+    if not _LOADED:
+        package = "yobx.onnx_optim.shapes"
+        for module in importlib.import_module(package).MODULES:
+            importlib.import_module(f"{package}.{module}")
+            _LOADED.add(module)
+        REGISTRY.generation += 1
+    return REGISTRY
+
+
+def register_shape_function(
+    domain: str, op_type: str | tuple[str, ...], since_version: int = 1, *, replace: bool = False
+) -> Callable[[ShapeRule], ShapeRule]:
+    """Register the decorated function as shape rule.
+
+    Args:
+        domain: Operator domain; ``""`` and ``"ai.onnx"`` are the same.
+        op_type: Operator name, or several that share the rule.
+        since_version: First opset version of the domain that the rule is for.
+        replace: Allow to replace an existing rule.
+
+    Returns:
+        A decorator that returns the function unchanged.
+    """
+
+    def decorate(function: ShapeRule) -> ShapeRule:
+        REGISTRY.register(domain, op_type, since_version, function, replace=replace)
+        return function
+
+    return decorate

@@ -1,0 +1,110 @@
+"""What all contexts of one inference share: symbols, memo, functions, options, log."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import onnx
+
+from yobx.onnx_optim.optim_dim import OptimDim
+from yobx.onnx_optim.events import ShapeEvent
+from yobx.onnx_optim.registry import Registry, load_rules
+
+if TYPE_CHECKING:
+    from yobx.onnx_optim.context import ShapesContext
+
+__all__ = ["Origin", "Session"]
+
+_NOT_A_NAME = re.compile(r"\W+")
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Why a symbol exists.
+
+    Attributes:
+        symbol: The symbol.
+        op_type: Operator that made it; ``""`` for a graph input.
+        node: Name of the node, or of its first output.
+        value: Value whose size it is.
+        axis: Axis, or -1 when it is not the size of an axis.
+        reason: Why the size is not an expression of the inputs.
+        upper: Upper bound, or ``None``.
+        path: Owners of the subgraph as ``(node index, attribute)``.
+        inputs: Names of the inputs of the node.
+    """
+
+    symbol: str
+    op_type: str
+    node: str
+    value: str
+    axis: int
+    reason: str
+    upper: OptimDim | None = None
+    path: tuple[tuple[int, str], ...] = ()
+    inputs: tuple[str, ...] = ()
+
+
+@dataclass
+class Session:
+    """State shared by a root context and all contexts below it.
+
+    Attributes:
+        registry: Shape rules.
+        functions: Model-local functions by ``(domain, name, overload)``.
+        custom: Rules of one context, by ``(domain, operator)``.
+        memo: Outputs by operator, attributes and input descriptors.
+        origins: Why each generated symbol exists.
+        events: The log.
+        function_stack: Functions being expanded.
+        opset_defaults: Version for a domain that no import names.
+    """
+
+    registry: Registry = field(default_factory=load_rules)
+    functions: dict[tuple[str, str, str], onnx.FunctionProto] = field(default_factory=dict)
+    custom: dict[tuple[str, str], Callable[[ShapesContext, onnx.NodeProto], Any]] = field(
+        default_factory=dict
+    )
+    memo: dict[Any, Any] = field(default_factory=dict)
+    origins: dict[str, Origin] = field(default_factory=dict)
+    events: list[ShapeEvent] = field(default_factory=list)
+    listeners: list[Callable[[ShapeEvent], None]] = field(default_factory=list)
+    folder: str | None = None
+    logging: bool = False
+    _taken: set[str] = field(default_factory=set)
+    _unread: list[Callable[[], Iterable[str]]] = field(default_factory=list)
+
+    def reserve(self, names: Iterable[str]) -> None:
+        """Keep these names from being given to new symbols."""
+        self._taken.update(names)
+
+    def reserve_later(self, names: Callable[[], Iterable[str]]) -> None:
+        """Like :meth:`reserve`, asked for only when the first symbol is made."""
+        self._unread.append(names)
+
+    def new_symbol(self, hint: str) -> OptimDim:
+        """A symbol that no dimension of the model is named after, readable from ``hint``."""
+        while self._unread:
+            self._taken.update(self._unread.pop()())
+        base = _NOT_A_NAME.sub("_", hint).strip("_") or "d"
+        if not base.isidentifier():
+            base = f"d_{base}"
+        name, count = base, 1
+        while name in self._taken:
+            count += 1
+            name = f"{base}_{count}"
+        self._taken.add(name)
+        return OptimDim(name)
+
+    def log(self, event: ShapeEvent) -> None:
+        """Append to the log and tell the listeners."""
+        self.events.append(event)
+        for listener in self.listeners:
+            listener(event)
+
+    def is_generated(self, symbol: str) -> bool:
+        """True for a symbol that the engine made."""
+        return symbol in self.origins

@@ -1,0 +1,135 @@
+"""``onnx.TypeProto`` to descriptor and back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import onnx
+
+from yobx.onnx_optim.optim_dim import OptimDim
+from yobx.onnx_optim.optim_sequence import Descriptor, OptimOptional, OptimSequence
+from yobx.onnx_optim.optim_shape import UNKNOWN_SHAPE, OptimShape
+from yobx.onnx_optim.optim_tensor import OptimTensor
+from yobx.onnx_optim.tensor_type import (
+    BY_NUMBER,
+    MAP_BY_TYPES,
+    SEQ_MAP_BY_TYPES,
+    TensorType,
+)
+
+__all__ = ["descriptor_of_type", "type_of_descriptor"]
+
+NewDim = Callable[[int], OptimDim]
+
+
+def dims_of_proto(shape: onnx.TensorShapeProto) -> list[OptimDim | None]:
+    """Dimensions of a stored shape; ``None`` for one without a (valid) size or name."""
+    dims: list[OptimDim | None] = []
+    for dim in shape.dim:
+        if dim.HasField("dim_value"):
+            dims.append(OptimDim(dim.dim_value) if dim.dim_value >= 0 else None)
+        elif dim.dim_param and dim.dim_param != "?":
+            parsed = OptimDim(dim.dim_param)
+            high = parsed.bounds()[1]
+            dims.append(None if high is not None and high < 0 else parsed)
+        else:
+            dims.append(None)
+    return dims
+
+
+def descriptor_of_type(
+    proto: onnx.TypeProto, new_dim: NewDim, *, source: str = "declared"
+) -> Descriptor:
+    """Descriptor of a declared type.
+
+    Args:
+        proto: The type.
+        new_dim: Gives a symbol for the axis of an anonymous dimension.
+        source: Who stated it.
+    """
+    kind = proto.WhichOneof("value")
+    if kind in ("tensor_type", "sparse_tensor_type"):
+        tensor = getattr(proto, kind)
+        dtype = BY_NUMBER.get(tensor.elem_type, TensorType.kUndefined)
+        if not tensor.HasField("shape"):
+            return OptimTensor(dtype, UNKNOWN_SHAPE, source=source)
+        dims = dims_of_proto(tensor.shape)
+        named = [new_dim(axis) if d is None else d for axis, d in enumerate(dims)]
+        return OptimTensor(dtype, OptimShape(named), source=source)
+    if kind == "sequence_type":
+        inner = proto.sequence_type.elem_type
+        if inner.WhichOneof("value") == "map_type":
+            key = (inner.map_type.key_type, inner.map_type.value_type.tensor_type.elem_type)
+            dtype = SEQ_MAP_BY_TYPES.get(key, TensorType.kUndefined)
+            return OptimTensor(dtype, OptimShape([new_dim(0)]), source=source)
+        return _sequence(proto, source)
+    if kind == "map_type":
+        key = (proto.map_type.key_type, proto.map_type.value_type.tensor_type.elem_type)
+        return OptimTensor(MAP_BY_TYPES.get(key, TensorType.kUndefined), UNKNOWN_SHAPE)
+    if kind == "optional_type":
+        element = descriptor_of_type(proto.optional_type.elem_type, new_dim, source=source)
+        if isinstance(element, OptimOptional):
+            element = element.element
+        return OptimOptional(element, None, source=source)
+    return OptimTensor(TensorType.kUndefined, UNKNOWN_SHAPE, source=source)
+
+
+def _sequence(proto: onnx.TypeProto, source: str) -> OptimSequence:
+    inner = proto.sequence_type.elem_type
+    if inner.WhichOneof("value") != "tensor_type":
+        return OptimSequence(source=source)
+    dtype = BY_NUMBER.get(inner.tensor_type.elem_type, TensorType.kUndefined)
+    shape = UNKNOWN_SHAPE
+    if inner.tensor_type.HasField("shape"):
+        dims = dims_of_proto(inner.tensor_type.shape)
+        # An unnamed size may differ from element to element, so no symbol can stand for it.
+        if None not in dims:
+            shape = OptimShape([d for d in dims if d is not None])
+    return OptimSequence(dtype, elem_shape=shape, source=source)
+
+
+def type_of_descriptor(descriptor: Descriptor) -> onnx.TypeProto | None:
+    """The ``TypeProto`` that says what a descriptor says; ``None`` when it says nothing."""
+    proto = onnx.TypeProto()
+    if isinstance(descriptor, OptimTensor):
+        return _tensor_type(descriptor, proto)
+    if isinstance(descriptor, OptimSequence):
+        if not descriptor.has_elem_dtype():
+            return None
+        element = OptimTensor(descriptor.elem_dtype, descriptor.elem_shape)
+        inner = _tensor_type(element, onnx.TypeProto())
+        if inner is None:
+            return None
+        proto.sequence_type.elem_type.CopyFrom(inner)
+        return proto
+    inside = type_of_descriptor(descriptor.element)
+    if inside is None:
+        return None
+    proto.optional_type.elem_type.CopyFrom(inside)
+    return proto
+
+
+def _tensor_type(tensor: OptimTensor, proto: onnx.TypeProto) -> onnx.TypeProto | None:
+    dtype = tensor.dtype
+    if dtype == TensorType.kUndefined:
+        return None
+    if dtype.is_map:
+        key, value = dtype.map_types()
+        target = proto.sequence_type.elem_type if dtype >= TensorType.kSeqMapStringFloat else proto
+        target.map_type.key_type = int(key)
+        target.map_type.value_type.tensor_type.elem_type = int(value)
+        return proto
+    proto.tensor_type.elem_type = int(dtype)
+    if tensor.shape.has_rank():
+        write_shape(tensor.shape, proto.tensor_type.shape)
+    return proto
+
+
+def write_shape(shape: OptimShape, proto: onnx.TensorShapeProto) -> None:
+    """Store a shape, also that of a scalar."""
+    proto.SetInParent()
+    for dim in shape.dims():
+        if dim.is_int():
+            proto.dim.add(dim_value=dim.as_int())
+        else:
+            proto.dim.add(dim_param=str(dim))
