@@ -1,0 +1,232 @@
+"""What the passes share: reading constants, making nodes and values, replacing values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import onnx_ir as ir
+
+__all__ = ["GraphEditor", "constant", "int_constant", "known_dims", "rank_of", "scalar_constant"]
+
+Array = npt.NDArray[Any]
+
+
+def constant(value: ir.Value | None) -> Array | None:
+    """Returns the array of an initializer or of a Constant node, ``None`` for anything else.
+
+    Args:
+        value: Value or omitted input.
+    """
+    if value is None:
+        return None
+    if value.is_initializer():
+        # An initializer that is also an input is a default which a run may override.
+        tensor = None if value.is_graph_input() else value.const_value
+        return None if tensor is None else tensor.numpy()
+    producer = value.producer()
+    if producer is not None and producer.op_type == "Constant" and producer.domain == "":
+        attribute = producer.attributes.get("value")
+        return None if attribute is None or attribute.is_ref() else attribute.as_tensor().numpy()
+    return None
+
+
+def int_constant(value: ir.Value | None) -> tuple[int, ...] | None:
+    """Returns the elements of a constant of integers of rank 0 or 1.
+
+    Args:
+        value: Value or omitted input.
+    """
+    array = constant(value)
+    if array is None or array.ndim > 1 or array.dtype.kind not in "iu":
+        return None
+    return tuple(int(item) for item in array.reshape(-1))
+
+
+def scalar_constant(value: ir.Value | None) -> float | None:
+    """Returns the only element of a numeric constant.
+
+    Args:
+        value: Value or omitted input.
+    """
+    array = constant(value)
+    if array is None or array.size != 1 or array.dtype.kind in "OUSc":
+        return None
+    return float(array.reshape(-1)[0])
+
+
+def rank_of(value: ir.Value | None) -> int | None:
+    """Returns the rank of a value, ``None`` when unknown.
+
+    Args:
+        value: Value or omitted input.
+    """
+    return None if value is None or value.shape is None else value.shape.rank()
+
+
+def known_dims(value: ir.Value | None) -> tuple[int | str | None, ...] | None:
+    """Returns the sizes of a value: a number, a name, or ``None`` where unknown.
+
+    Args:
+        value: Value or omitted input.
+
+    Returns:
+        The sizes, or ``None`` when the rank is unknown.
+    """
+    if value is None or value.shape is None:
+        return None
+    return tuple(dim if isinstance(dim, int) else dim.value for dim in value.shape)
+
+
+class GraphEditor:
+    """Edits one model: every new value gets a name that is free, the same one in every run.
+
+    Args:
+        model: Model to edit.
+    """
+
+    def __init__(self, model: ir.Model) -> None:
+        self.model = model
+        self._names: set[str] = set()
+        self._constants: dict[tuple[str, tuple[int, ...], bytes], ir.Value] = {}
+        for graph in model.graphs():
+            self._names.update(value.name or "" for value in graph.inputs)
+            self._names.update(graph.initializers)
+            for node in graph:
+                self._names.add(node.name or "")
+                self._names.update(value.name or "" for value in node.outputs)
+
+    def unique_name(self, hint: str) -> str:
+        """Reserves a name.
+
+        Args:
+            hint: Wanted name.
+
+        Returns:
+            The name, with a number if it was taken.
+        """
+        name, count = hint, 0
+        while name in self._names:
+            count += 1
+            name = f"{hint}_{count}"
+        self._names.add(name)
+        return name
+
+    def add_constant(self, array: Array, hint: str = "cst") -> ir.Value:
+        """Adds an initializer to the main graph; small equal ones are made once.
+
+        Args:
+            array: Its value.
+            hint: Wanted name.
+
+        Returns:
+            The value, to be used in any graph of the model.
+        """
+        array = np.ascontiguousarray(array).reshape(array.shape)
+        key = (str(array.dtype), array.shape, array.tobytes() if array.nbytes <= 4096 else b"")
+        found = self._constants.get(key) if array.nbytes <= 4096 else None
+        if found is not None and self.model.graph.initializers.get(found.name or "") is found:
+            return found
+        name = self.unique_name(hint)
+        tensor = ir.Tensor(array, name=name)
+        value = ir.Value(
+            name=name,
+            type=ir.TensorType(tensor.dtype),
+            shape=ir.Shape(array.shape),
+            const_value=tensor,
+        )
+        self.model.graph.register_initializer(value)
+        if array.nbytes <= 4096:
+            self._constants[key] = value
+        return value
+
+    def make_node(
+        self,
+        op_type: str,
+        inputs: Sequence[ir.Value | None],
+        attributes: Mapping[str, Any] | None = None,
+        *,
+        like: ir.Node | None = None,
+        hint: str | None = None,
+        dtype: ir.DataType | None = None,
+        shape: Iterable[int | str | None] | None = None,
+    ) -> ir.Node:
+        """Makes a node with one output, not yet in any graph.
+
+        Args:
+            op_type: Operator of the standard domain.
+            inputs: Its inputs.
+            attributes: Its attributes as Python values.
+            like: Node whose provenance it takes over.
+            hint: Wanted name of the output.
+            dtype: Element type of the output.
+            shape: Shape of the output.
+
+        Returns:
+            The node.
+        """
+        name = self.unique_name(hint or (inputs[0].name if inputs and inputs[0] else op_type) or "")
+        output = ir.Value(
+            name=name,
+            type=None if dtype is None else ir.TensorType(dtype),
+            shape=None if shape is None else ir.Shape(shape),
+        )
+        return ir.Node(
+            "",
+            op_type,
+            inputs,
+            [
+                ir.convenience.convert_attribute(key, value)
+                for key, value in (attributes or {}).items()
+            ],
+            outputs=[output],
+            name=self.unique_name(f"{name}/{op_type}"),
+            metadata_props=dict(like.metadata_props) if like is not None else None,
+        )
+
+    def insert_after(self, anchor: ir.Value, node: ir.Node, graph: ir.Graph) -> None:
+        """Puts a node right behind the producer of a value, or first in the graph.
+
+        Args:
+            anchor: Value the node reads.
+            node: Node to insert.
+            graph: Graph to use when the value has no producer there.
+        """
+        producer = anchor.producer()
+        if producer is not None and producer.graph is graph:
+            graph.insert_after(producer, node)
+        elif len(graph):
+            graph.insert_before(graph[0], node)
+        else:
+            graph.append(node)
+
+    @staticmethod
+    def replace(old: ir.Value, new: ir.Value) -> bool:
+        """Makes every user of a value read another one, keeping the names of graph outputs.
+
+        Args:
+            old: Value to be replaced.
+            new: Value to read instead, of the same type and shape.
+
+        Returns:
+            Whether it was possible; an output of the graph cannot become one of its inputs,
+            initializers, outer values, or another output.
+        """
+        if old is new:
+            return False
+        if old.is_graph_output():
+            if (
+                new.is_graph_output()
+                or new.is_graph_input()
+                or new.is_initializer()
+                or old.graph is not new.graph
+            ):
+                return False
+            name, old_name = new.name, old.name
+            old.name = f"{old_name}/replaced"
+            new.name = old_name
+            old.name = name
+        old.replace_all_uses_with(new, replace_graph_outputs=True)
+        return True

@@ -1,0 +1,88 @@
+"""Element types: one way from any spelling to :class:`~yobx.onnx_optim.TensorType`, and back."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import onnx
+
+from yobx.errors import ArgumentError, GraphError
+from yobx.onnx_optim.tensor_type import TensorType, from_numpy, to_numpy
+
+__all__ = ["DTypeLike", "as_array", "element_type"]
+
+DTypeLike: TypeAlias = TensorType | int | npt.DTypeLike
+"""What is accepted as an element type: TensorType, TensorProto number, numpy dtype or its name."""
+
+
+def element_type(dtype: DTypeLike) -> TensorType:
+    """Turns any accepted spelling of an element type into a ``TensorType``.
+
+    Args:
+        dtype: ``TensorType``, number of ``onnx.TensorProto.DataType``, numpy dtype or its name.
+
+    Returns:
+        The element type.
+
+    Raises:
+        GraphError: If nothing in ONNX corresponds to it.
+    """
+    if isinstance(dtype, TensorType):
+        return dtype
+    if isinstance(dtype, (int, np.integer)) and not isinstance(dtype, bool):
+        try:
+            return TensorType(int(dtype))
+        except ValueError:
+            raise GraphError(
+                f"Unknown element type. Received: dtype={dtype!r}. "
+                "Try a value of onnx.TensorProto.DataType or a numpy dtype."
+            ) from None
+    if isinstance(dtype, str) and dtype.upper() in onnx.TensorProto.DataType.keys():  # noqa: SIM118
+        return TensorType(onnx.TensorProto.DataType.Value(dtype.upper()))
+    try:
+        return from_numpy(dtype)
+    except (TypeError, ArgumentError):
+        raise GraphError(
+            f"ONNX has no element type for this dtype. Received: dtype={dtype!r}. "
+            "Try a value of onnx.TensorProto.DataType or a numpy dtype."
+        ) from None
+
+
+def as_array(value: npt.ArrayLike, dtype: TensorType | None = None) -> npt.NDArray[np.generic]:
+    """Makes an array of a Python number, list or array; arrays pass through uncopied.
+
+    Args:
+        value: Array, number, string, or nested list of these.
+        dtype: Element type wanted; by default arrays keep theirs, Python ``int`` becomes int64,
+            ``float`` float32 and ``str`` string.
+
+    Returns:
+        The array; the very same object when it already fits.
+
+    Raises:
+        GraphError: If the values do not fit the element type.
+    """
+    if isinstance(value, np.ndarray) and dtype is None:
+        return value
+    if dtype is None:
+        array = np.asarray(value)
+        if not isinstance(value, np.generic) and array.dtype == np.float64:
+            array = array.astype(np.float32)
+        elif not isinstance(value, np.generic) and array.dtype == np.complex128:
+            array = array.astype(np.complex64)
+    else:
+        target = to_numpy(dtype)
+        raw = np.asarray(value)
+        if raw.dtype.kind in "OUST" or target == np.dtype(object):
+            array = raw.astype(target)
+        else:
+            array = raw.astype(target, copy=False)
+            if target.kind in "iub" and not np.array_equal(array, raw):
+                raise GraphError(
+                    f"The value does not fit the element type. Received: value={value!r}, "
+                    f"dtype={dtype.name}. Try a value in range, or an array of another dtype."
+                )
+    element_type(array.dtype)  # refuses what ONNX cannot hold
+    return array
