@@ -59,26 +59,24 @@ def test_factory(module: Path) -> None:
 @pytest.mark.parametrize(
     ("target", "message"),
     [
-        ("nothing_here", "no such file or folder"),
-        ("missing.keras", "No such file"),
+        (":double", "MODEL is a .keras or .h5 file"),
+        ("cli_example_models.py", "Try cli_example_models.py:model"),
         ("missing.py:model", "No such file"),
         ("cli_example_models:absent", "no attribute 'absent'"),
         ("cli_example_models:wrong", "(model, args, options)"),
-        ("folder", "saved_model.pb"),
     ],
 )
 def test_wrong_targets(module: Path, target: str, message: str) -> None:
-    (module.parent / "folder").mkdir()
     with pytest.raises(ArgumentError) as caught:
         load(target)
     assert message in str(caught.value)
 
 
-def test_options_of_a_saved_model_only(module: Path) -> None:
-    with pytest.raises(ArgumentError, match="SavedModel folder"):
-        load("cli_example_models:double", signature="serving_default")
+@pytest.mark.parametrize("target", ["model.keras", "folder", "missing"])
+def test_paths_are_left_to_the_converter(module: Path, target: str) -> None:
+    assert load(target).model == target
     with pytest.raises(ArgumentError, match="--jax takes module:function"):
-        load("model.keras", is_jax=True)
+        load(target, is_jax=True)
 
 
 def test_an_exception_of_the_users_module_is_not_hidden(module: Path) -> None:

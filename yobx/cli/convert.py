@@ -9,6 +9,7 @@ from yobx.cli.check import describe, exit_code
 from yobx.cli.console import Screen
 from yobx.cli.outcome import ExitCode
 from yobx.cli.source import prepare
+from yobx.cli.values import describe_value
 from yobx.errors import ArgumentError
 
 __all__ = ["run"]
@@ -48,14 +49,8 @@ def run(options: argparse.Namespace, screen: Screen) -> ExitCode:
     screen.line(f"{output}: {len(graph.node)} nodes, {_size(output)}")
     for kind, values in (("input", graph.input), ("output", graph.output)):
         for value in values:
-            screen.line(f"  {kind} {_signature(value)}")
+            screen.line(f"  {kind} {describe_value(value)}")
     return ExitCode.OK
-
-
-def _signature(value: object) -> str:
-    from yobx.cli.values import describe_value
-
-    return describe_value(value)
 
 
 def _size(path: Path) -> str:

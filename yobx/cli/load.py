@@ -14,101 +14,48 @@ from yobx.errors import ArgumentError
 
 __all__ = ["Loaded", "load"]
 
-_KERAS = {".keras", ".h5", ".hdf5"}
-
 
 @dataclass(frozen=True)
 class Loaded:
     """A model, and what came with it.
 
     Attributes:
-        model: Anything ``to_onnx`` takes.
-        args: Inputs to try it with, ``None`` when they have to be derived.
+        model: Anything ``to_onnx`` takes, a path among others.
+        args: Inputs to try it with, ``None`` when the model declares them.
         options: Keywords of ``to_onnx`` that the model's own factory asks for.
-        owner: Kept alive as long as the model: a SavedModel's variables belong to it.
     """
 
     model: Any
     args: tuple[Any, ...] | None = None
     options: dict[str, Any] = field(default_factory=dict)
-    owner: Any = None
 
 
-def load(
-    target: str,
-    *,
-    is_jax: bool = False,
-    signature: str | None = None,
-    tags: list[str] | None = None,
-    allow_unsafe: bool = False,
-) -> Loaded:
-    """Load what ``MODEL`` names.
+def load(target: str, *, is_jax: bool = False) -> Loaded:
+    """Find what ``MODEL`` names. Files and folders are opened by ``to_onnx``.
 
     Args:
         target: A Keras archive, a SavedModel folder, ``module:attribute`` or ``file.py:attribute``.
         is_jax: Whether the attribute is a JAX function.
-        signature: Signature of a SavedModel.
-        tags: Tags of a SavedModel.
-        allow_unsafe: Whether Keras may run code that the archive contains.
 
     Returns:
-        The model.
+        The model, or its path.
 
     Raises:
-        ArgumentError: If ``target`` is none of these, or an option does not fit it.
+        ArgumentError: If ``target`` is none of these.
     """
-    path = Path(target)
-    is_folder = path.is_dir()
-    if (signature or tags) and not is_folder:
-        raise ArgumentError(
-            f"--signature and --tag belong to a SavedModel folder. Received: MODEL={target!r}.",
-            argument="signature",
-        )
-    if is_jax and (is_folder or path.suffix in _KERAS):
+    if not Path(target).exists() and ":" in target:
+        return _load_attribute(target, is_function=is_jax)
+    if is_jax:
         raise ArgumentError(
             f"--jax takes module:function. Received: MODEL={target!r}.", argument="jax"
         )
-    if is_folder:
-        return _load_saved_model(path, signature, tags)
-    if path.suffix in _KERAS:
-        return Loaded(_load_keras(path, allow_unsafe))
-    return _load_attribute(target, is_function=is_jax)
-
-
-def _load_keras(path: Path, allow_unsafe: bool) -> Any:
-    if not path.is_file():
-        raise ArgumentError(f"No such file: {path}.", argument="model")
-    import keras
-
-    try:
-        return keras.saving.load_model(path, compile=False, safe_mode=not allow_unsafe)
-    except ValueError as error:
-        if allow_unsafe or "safe_mode" not in str(error):
-            raise
+    if Path(target).suffix == ".py":
         raise ArgumentError(
-            f"{path} contains code (a Lambda layer, for example), which Keras's safe mode does not "
-            "run. If you trust the author of the file, repeat with --allow-unsafe.",
-            argument="allow_unsafe",
-        ) from error
-
-
-def _load_saved_model(path: Path, signature: str | None, tags: list[str] | None) -> Loaded:
-    if not (path / "saved_model.pb").is_file():
-        raise ArgumentError(
-            f"A SavedModel folder holds saved_model.pb. Received: {path}.", argument="model"
+            f"A Python file is followed by the name of the model. Received: MODEL={target!r}. "
+            f"Try {target}:model.",
+            argument="model",
         )
-    import tensorflow as tf
-
-    owner = tf.saved_model.load(str(path), tags=tags)
-    name = signature or tf.saved_model.DEFAULT_SERVING_SIGNATURE_DEF_KEY
-    if name not in owner.signatures:
-        known = ", ".join(owner.signatures) or "none"
-        raise ArgumentError(
-            f"{path} has no signature {name!r}. Its signatures are: {known}. "
-            "Choose one with --signature.",
-            argument="signature",
-        )
-    return Loaded(owner.signatures[name], owner=owner)
+    return Loaded(target)
 
 
 def _load_attribute(target: str, *, is_function: bool) -> Loaded:
@@ -116,7 +63,7 @@ def _load_attribute(target: str, *, is_function: bool) -> Loaded:
     if not module_name or not attribute:
         raise ArgumentError(
             "MODEL is a .keras or .h5 file, a SavedModel folder, module:attribute or "
-            f"file.py:attribute. Received: {target!r}, which is no such file or folder.",
+            f"file.py:attribute. Received: {target!r}.",
             argument="model",
         )
     value: Any = _import(module_name)

@@ -85,9 +85,13 @@ def _stablehlo() -> list[Row]:
 
 
 def _onnx() -> list[Row]:
-    from yobx.onnx_optim import shapes
+    from yobx.onnx_optim.registry import load_rules
 
-    return [
-        (f"{domain}::{op_type}" if domain else op_type, f"since {version}", where)
-        for domain, op_type, version, where in sorted(shapes.registered())
-    ]
+    return sorted(
+        (
+            f"{rule.domain}::{rule.op_type}" if rule.domain else rule.op_type,
+            f"since {rule.since_version}",
+            rule.function.__module__,
+        )
+        for rule in load_rules()
+    )

@@ -21,13 +21,11 @@ class Source:
         model: Anything ``to_onnx`` takes.
         args: Its inputs: arrays or descriptions; ``None`` are those the model declares.
         options: Further keywords of ``to_onnx``.
-        owner: Kept alive as long as the model.
     """
 
     model: Any
     args: tuple[Any, ...] | None
     options: dict[str, Any]
-    owner: Any = None
 
 
 def prepare(options: argparse.Namespace) -> Source:
@@ -46,13 +44,7 @@ def prepare(options: argparse.Namespace) -> Source:
     dynamic = parse_dynamic(options.dynamic or ())
     if options.static and dynamic:
         raise ArgumentError("--static and --dynamic exclude each other.", argument="static")
-    loaded = load(
-        options.model,
-        is_jax=options.jax,
-        signature=options.signature,
-        tags=options.tag,
-        allow_unsafe=options.allow_unsafe,
-    )
+    loaded = load(options.model, is_jax=options.jax)
     keywords = dict(loaded.options)
     args = loaded.args
     if specs:
@@ -67,4 +59,7 @@ def prepare(options: argparse.Namespace) -> Source:
         keywords["input_names"] = [name.strip() for name in options.input_names.split(",")]
     if options.opset is not None:
         keywords["target_opset"] = options.opset
-    return Source(loaded.model, args, keywords, loaded.owner)
+    for name in ("signature", "tag", "allow_unsafe"):
+        if getattr(options, name):
+            keywords[name] = getattr(options, name)
+    return Source(loaded.model, args, keywords)

@@ -1,0 +1,84 @@
+"""``yobx infer`` on a small model."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import onnx
+import pytest
+
+from yobx.__main__ import main
+from yobx.cli.outcome import ExitCode
+
+MODEL = """
+<ir_version: 10, opset_import: ["" : 21]>
+g (float[n, 4] x) => (float[a, b] y) {
+    sum = Add(x, x)
+    y = Concat <axis = 0> (sum, x)
+}
+"""
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> str:
+    target = tmp_path / "model.onnx"
+    onnx.save_model(onnx.parser.parse_model(MODEL), target)
+    return str(target)
+
+
+def test_lines(path: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["infer", path]) == ExitCode.OK
+    shown = capsys.readouterr()
+    assert shown.out.splitlines() == [
+        "value\ttype\tmade by",
+        "x\tfloat32[n, 4]\tinput",
+        "sum\tfloat32[n, 4]\t#0 Add",
+        "y\tfloat32[2*n, 4]\t#1 Concat",
+    ]
+    assert "3 values, 3 with every size known or named" in shown.err
+
+
+def test_json(path: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["infer", path, "--json", "--quiet"]) == ExitCode.OK
+    shown = capsys.readouterr()
+    assert json.loads(shown.out)[1] == {
+        "name": "sum",
+        "type": "float32[n, 4]",
+        "producer": "#0 Add",
+        "is_known": True,
+    }
+    assert shown.err == ""
+
+
+def test_output(path: str, tmp_path: Path) -> None:
+    target = tmp_path / "inferred.onnx"
+    assert main(["infer", path, "-o", str(target), "-q"]) == ExitCode.OK
+    assert [value.name for value in onnx.load(target).graph.value_info] == ["sum"]
+
+
+def test_strict_reports_the_contradiction(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "wrong.onnx"
+    onnx.save_model(onnx.parser.parse_model(MODEL.replace("float[a, b] y", "float[n, 5] y")), path)
+    assert main(["infer", str(path), "--strict"]) == ExitCode.DIFFERENCE
+    assert "error: " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("content", "code"), [(None, ExitCode.USAGE), (b"not a model", ExitCode.MODEL)]
+)
+def test_unreadable_models(
+    content: bytes | None, code: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "model.onnx"
+    if content is not None:
+        path.write_bytes(content)
+    assert main(["infer", str(path)]) == code
+    assert "model.onnx" in capsys.readouterr().err
+
+
+def test_explain_an_unknown_name(path: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["infer", path, "--explain", "absent"]) == ExitCode.USAGE
+    assert "no value of that name" in capsys.readouterr().err

@@ -1,0 +1,30 @@
+"""``yobx ops`` lists the live registries."""
+
+from __future__ import annotations
+
+import pytest
+
+from yobx.__main__ import main
+from yobx.cli.ops import tables
+from yobx.cli.outcome import ExitCode
+
+
+@pytest.mark.parametrize(
+    ("option", "search", "expected"),
+    [("--tf", "relu", "Relu6"), ("--jax", "add", "stablehlo.add"), ("--onnx", "conc", "Concat")],
+)
+def test_search(
+    option: str, search: str, expected: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["ops", option, "--search", search]) == ExitCode.OK
+    header, *lines = capsys.readouterr().out.splitlines()
+    assert header == "from\toperation\tdtypes or versions\twritten in"
+    names = [line.split("\t")[1] for line in lines]
+    assert expected in names
+    assert all(search in name.lower() for name in names)
+
+
+def test_everything_by_default() -> None:
+    found = tables()
+    assert list(found) == ["tensorflow", "stablehlo", "onnx"]
+    assert all(found.values())
