@@ -1,0 +1,80 @@
+"""Pages that are read from the code at build time: supported operations, the command line."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from docutils import nodes
+from sphinx.util.docutils import SphinxDirective
+
+
+def _cell(content: nodes.Node) -> nodes.entry:
+    return nodes.entry("", nodes.paragraph("", "", content))
+
+
+def _table(columns: list[str], rows: list[list[nodes.Node]]) -> nodes.table:
+    group = nodes.tgroup(cols=len(columns))
+    group += [nodes.colspec(colwidth=1) for _ in columns]
+    head = nodes.row()
+    head += [_cell(nodes.Text(column)) for column in columns]
+    group += nodes.thead("", head)
+    body = nodes.tbody()
+    for row in rows:
+        line = nodes.row()
+        line += [_cell(cell) for cell in row]
+        body += line
+    group += body
+    table = nodes.table()
+    table += group
+    return table
+
+
+class SupportedOps(SphinxDirective):
+    """``yobx-ops:: tensorflow``: a table of the live registry."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        """Read the registry."""
+        from yobx.cli.ops import tables
+
+        rows = tables()[self.arguments[0]]
+        count = nodes.paragraph("", f"{len(rows)} entries, read when this page was built.")
+        cells = [
+            [nodes.literal("", name), nodes.Text(kinds), nodes.literal("", place)]
+            for name, kinds, place in rows
+        ]
+        return [count, _table(["operation", "dtypes or versions", "written in"], cells)]
+
+
+class CommandLine(SphinxDirective):
+    """``yobx-cli::``: the help of every command, as the terminal shows it."""
+
+    def run(self) -> list[nodes.Node]:
+        """Ask the parser."""
+        from yobx.cli.parser import build_parser
+
+        parser = build_parser()
+        actions = (a for a in parser._actions if isinstance(a, argparse._SubParsersAction))
+        commands: dict[str, Any] = dict(next(actions).choices)
+        found: list[nodes.Node] = [_help(parser)]
+        for name, command in commands.items():
+            section = nodes.section(ids=[f"yobx-{name}"])
+            section += [nodes.title("", f"yobx {name}"), _help(command)]
+            found.append(section)
+        return found
+
+
+def _help(parser: argparse.ArgumentParser) -> nodes.literal_block:
+    text = parser.format_help()
+    block = nodes.literal_block(text, text)
+    block["language"] = "text"
+    return block
+
+
+def setup(app: Any) -> dict[str, bool]:
+    """Register the directives."""
+    app.add_directive("yobx-ops", SupportedOps)
+    app.add_directive("yobx-cli", CommandLine)
+    return {"parallel_read_safe": True}
