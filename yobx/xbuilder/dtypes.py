@@ -31,7 +31,7 @@ def element_type(dtype: DTypeLike) -> TensorType:
     """
     if isinstance(dtype, TensorType):
         return dtype
-    if isinstance(dtype, (int, np.integer)) and not isinstance(dtype, bool):
+    if isinstance(dtype, int) and not isinstance(dtype, bool):
         try:
             return TensorType(int(dtype))
         except ValueError:
@@ -42,6 +42,8 @@ def element_type(dtype: DTypeLike) -> TensorType:
     if isinstance(dtype, str) and dtype.upper() in onnx.TensorProto.DataType.keys():  # noqa: SIM118
         return TensorType(onnx.TensorProto.DataType.Value(dtype.upper()))
     try:
+        if isinstance(dtype, bool):
+            raise TypeError(dtype)
         return from_numpy(dtype)
     except (TypeError, ArgumentError):
         raise GraphError(

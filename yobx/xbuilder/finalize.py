@@ -106,11 +106,14 @@ def _check(proto: onnx.ModelProto) -> None:
     known = {"", "ai.onnx", "ai.onnx.ml"} | {function.domain for function in proto.functions}
     full = all(opset.domain in known for opset in proto.opset_import)
     for output in proto.graph.output:
-        if output.type.HasField("tensor_type") and not output.type.tensor_type.HasField("shape"):
+        tensor = output.type.tensor_type
+        unknown_type = not output.HasField("type")
+        if unknown_type or (output.type.HasField("tensor_type") and not tensor.HasField("shape")):
+            missing = "element type" if unknown_type else "rank"
             raise GraphError(
-                "ONNX wants the rank of every output. Received: output "
-                f"{output.name!r} of unknown rank. Try g.declare({output.name!r}, shape=(...)) "
-                "with one name or number per axis.",
+                f"ONNX wants element type and rank of every output. Received: output "
+                f"{output.name!r} of unknown {missing}. Try g.declare({output.name!r}, dtype, "
+                "shape) with one name or number per axis.",
                 value=output.name,
             )
     try:

@@ -552,6 +552,7 @@ class GraphBuilder:
                 nodes=self._nodes,
                 initializers=self._initializers,
                 inference=self._inference,
+                node_names=self._shared.node_names.copy(),
                 functions=[f.finish(self._shared.opsets) for f in self._shared.functions],
             )
         )

@@ -13,6 +13,7 @@ import onnx_ir
 from yobx.onnx_optim import TensorType
 from yobx.xbuilder.dtypes import element_type
 from yobx.xbuilder.inference import Inference
+from yobx.xbuilder.names import NameRegistry
 from yobx.xbuilder.outputs import expose_outputs
 
 __all__ = ["GraphParts", "lowest_ir_version", "to_ir"]
@@ -31,6 +32,7 @@ class GraphParts:
         initializers: Arrays by name.
         inference: What is known about each value.
         functions: Finished local functions.
+        node_names: Node names taken.
     """
 
     name: str
@@ -41,6 +43,7 @@ class GraphParts:
     initializers: Mapping[str, npt.NDArray[np.generic]]
     inference: Inference
     functions: Sequence[onnx.FunctionProto]
+    node_names: NameRegistry
 
 
 def lowest_ir_version(opsets: Mapping[str, int]) -> int:
@@ -91,7 +94,7 @@ def to_ir(parts: GraphParts) -> onnx_ir.Model:
         # Only a placeholder: the values are attached below, by reference.
         graph.initializer.add(name=name, dims=array.shape, data_type=int(element_type(array.dtype)))
     renamed, exposed = _plan_outputs(parts, produced)
-    graph.node.extend(expose_outputs(exposed, produced, lambda hint: hint))
+    graph.node.extend(expose_outputs(exposed, produced, parts.node_names.unique))
     graph.output.extend(
         parts.inference.value_info(source, called=renamed.get(name, name))
         for name, source in parts.outputs.items()

@@ -41,6 +41,13 @@ class NameRegistry:
     def __contains__(self, name: str) -> bool:
         return name in self._taken
 
+    def copy(self) -> NameRegistry:
+        """Returns a registry with the same names, independent of this one."""
+        other = NameRegistry()
+        other._taken.update(self._taken)
+        other._counters.update(self._counters)
+        return other
+
     def is_free(self, name: str) -> bool:
         """Tells whether a value of this name can be defined (it may be reserved)."""
         return not self._taken.get(name, False)

@@ -130,7 +130,7 @@ def _stream(
                 continue
             offset = -(-file.tell() // _ALIGNMENT) * _ALIGNMENT
             file.seek(offset)
-            if isinstance(value, onnx_ir.TensorBase):
+            if isinstance(value, (onnx_ir.Tensor, onnx_ir.ExternalTensor)):
                 value.tofile(file)
             else:
                 file.write(value.tobytes())
