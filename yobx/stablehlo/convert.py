@@ -1,0 +1,305 @@
+"""Convert a StableHLO module into nodes of a graph builder.
+
+Functions are inlined, operations whose results nobody needs are left out, and everything without a
+converter is reported at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from yobx.errors import InternalError, OpOccurrence, UnsupportedDtypeError, UnsupportedOpError
+from yobx.xbuilder import GraphBuilder
+
+from . import ir
+from .op import Op, part_type
+from .registry import StablehloRegistration, get_stablehlo_op_converter
+from .tensor import Tensor, full_tensor
+
+__all__ = ["Parts", "Scope", "convert_module"]
+
+#: One real tensor, or the real and the imaginary one.
+Parts = tuple[Tensor, ...]
+
+_TERMINATORS = frozenset(("func.return", "stablehlo.return"))
+
+
+def convert_module(
+    g: GraphBuilder,
+    module: ir.Module,
+    inputs: Sequence[Sequence[str]],
+    *,
+    extra_converters: Mapping[str, Callable[..., Any]] | None = None,
+) -> list[tuple[str, ...]]:
+    """Add the nodes of a module's ``main`` to a builder.
+
+    Args:
+        g: Builder.
+        module: Module.
+        inputs: For each argument of ``main`` one ONNX value, or two for a complex argument.
+        extra_converters: Converters by operation name, used before the registered ones.
+
+    Returns:
+        For each result the ONNX values of full shape: one, or two for a complex result.
+
+    Raises:
+        UnsupportedOpError: Some operations have no converter; all of them are listed.
+    """
+    from .ops import register
+
+    register()
+    converters = _Converters(module, extra_converters or {})
+    converters.check_supported()
+    scope = Scope(g, (g,), converters)
+    arguments = [
+        tuple(full_tensor(name, part_type(argument.tensor)) for name in names)
+        for argument, names in zip(module.main.body.arguments, inputs, strict=True)
+    ]
+    results = scope.call(module.main, arguments)
+    return [tuple(t.full(g, scope.lineage) for t in parts) for parts in results]
+
+
+class _Converters:
+    """The module and what converts its operations."""
+
+    def __init__(self, module: ir.Module, extra: Mapping[str, Callable[..., Any]]) -> None:
+        self.module = module
+        self._extra = {k if "." in k else f"stablehlo.{k}": f for k, f in extra.items()}
+        self._live: dict[ir.Block, list[ir.Operation]] = {}
+
+    def find(self, operation: ir.Operation) -> StablehloRegistration | None:
+        """The registration that converts an operation."""
+        is_complex = any(
+            v.type is not None and v.type.is_complex
+            for v in (*operation.operands, *operation.results)
+        )
+        for name in registry_names(operation):
+            if name in self._extra:
+                return StablehloRegistration(name, self._extra[name], None, "pair", "extra")
+            found = get_stablehlo_op_converter(name, is_complex=is_complex)
+            if found is not None:
+                return found
+        return None
+
+    def inlined(self, operation: ir.Operation) -> ir.Function | None:
+        """The function to inline for a call or composite that no converter takes."""
+        name = operation.attributes.get("callee") or operation.attributes.get("decomposition")
+        return self.module.functions.get(name) if isinstance(name, str) else None
+
+    def live(self, block: ir.Block) -> list[ir.Operation]:
+        """Operations of a block whose results are needed, in order, without the terminator."""
+        if block not in self._live:
+            needed = set(block.outputs)
+            kept = []
+            for operation in reversed(block.operations[:-1]):
+                if any(result in needed for result in operation.results):
+                    kept.append(operation)
+                    needed.update(operation.operands)
+                    for region in operation.regions:
+                        for inner in region.walk():
+                            needed.update(inner.operands)
+            self._live[block] = kept[::-1]
+        return self._live[block]
+
+    def check_supported(self) -> None:
+        """Raise one error that lists every reachable operation without a converter."""
+        missing = list(self._missing(self.module.main.body, set()))
+        if not missing:
+            return
+        lines = [f"  {m.op_type} at {m.layer or '?'} {m.detail}" for m in missing]
+        shown = "\n".join(dict.fromkeys(lines[:40]))
+        raise UnsupportedOpError(
+            f"Every operation needs a converter. Received {len(missing)} without one:\n{shown}\n"
+            "Give one with extra_converters={'<operation>': converter}, or replace the call.",
+            missing,
+        )
+
+    def _missing(self, block: ir.Block, seen: set[str]) -> Iterable[OpOccurrence]:
+        for operation in self.live(block):
+            if self.find(operation) is None:
+                function = self.inlined(operation)
+                if function is None:
+                    yield occurrence(operation)
+                elif function.name not in seen:
+                    seen.add(function.name)
+                    yield from self._missing(function.body, seen)
+            for region in operation.regions:
+                if operation.name in _CONTROL:
+                    yield from self._missing(region, seen)
+
+
+_CONTROL = frozenset(("stablehlo.while", "stablehlo.case", "stablehlo.if"))
+
+
+def registry_names(operation: ir.Operation) -> list[str]:
+    """Names under which a converter of an operation may be registered, most specific first."""
+    if operation.name == "func.call":
+        return [f"call.{operation.attributes['callee'].rpartition('__end')[0]}"]
+    if operation.name == "stablehlo.composite":
+        return [f"composite.{operation.attributes['name']}"]
+    if operation.name == "stablehlo.custom_call":
+        return [f"custom_call.{operation.attributes['call_target_name']}"]
+    return [operation.name]
+
+
+def occurrence(operation: ir.Operation) -> OpOccurrence:
+    """Describe where an operation is."""
+    types = ", ".join(str(v.type) for v in operation.operands)
+    results = ", ".join(str(v.type) for v in operation.results)
+    return OpOccurrence(
+        op_type=registry_names(operation)[0],
+        name=operation.location.name_stack,
+        layer=str(operation.location),
+        detail=f"({types}) -> ({results})",
+    )
+
+
+class Scope:
+    """Values of one function body or region, and the builder its nodes go to.
+
+    Attributes:
+        g: Builder.
+        lineage: ``g`` and the builders around it.
+        converters: Module and converters.
+    """
+
+    def __init__(
+        self,
+        g: GraphBuilder,
+        lineage: tuple[GraphBuilder, ...],
+        converters: _Converters,
+        parent: Scope | None = None,
+        layer: str = "",
+    ) -> None:
+        self.g = g
+        self.lineage = lineage
+        self.converters = converters
+        self._parent = parent
+        self._layer = layer
+        self._values: dict[ir.Value, Parts] = {}
+
+    def get(self, value: ir.Value) -> Parts:
+        """Tensors that stand for a value defined here or further out."""
+        scope: Scope | None = self
+        while scope is not None:
+            if value in scope._values:
+                return scope._values[value]
+            scope = scope._parent
+        raise InternalError(f"A value is read before it is made. Type: {value.type}.")
+
+    def bind(self, value: ir.Value, parts: Parts) -> None:
+        """State what stands for a value."""
+        self._values[value] = parts
+
+    def nested(self, g: GraphBuilder | None = None) -> Scope:
+        """A scope for a region; with a builder, for a region that becomes a subgraph."""
+        lineage = self.lineage if g is None else (g, *self.lineage)
+        return Scope(g or self.g, lineage, self.converters, self, self._layer)
+
+    def live(self, block: ir.Block) -> list[ir.Operation]:
+        """Operations of a block whose results are needed."""
+        return self.converters.live(block)
+
+    def call(self, function: ir.Function, arguments: Sequence[Parts], layer: str = "") -> list[Parts]:
+        """Inline a function and return its results."""
+        inner = Scope(self.g, self.lineage, self.converters, None, layer or self._layer)
+        return inner.run(function.body, arguments)
+
+    def inline(self, block: ir.Block, arguments: Sequence[Parts]) -> list[Parts]:
+        """Convert a region into this builder's graph and return what it returns."""
+        return self.nested().run(block, arguments)
+
+    def run(self, block: ir.Block, arguments: Sequence[Parts]) -> list[Parts]:
+        """Convert a block here and return what it returns."""
+        for argument, parts in zip(block.arguments, arguments, strict=True):
+            self.bind(argument, parts)
+        for operation in self.live(block):
+            self.convert(operation)
+        return [self.get(value) for value in block.outputs]
+
+    def convert(self, operation: ir.Operation) -> None:
+        """Convert one operation and bind its results."""
+        registration = self.converters.find(operation)
+        layer = self.layer(operation)
+        if registration is None:
+            function = self.converters.inlined(operation)
+            if function is None:
+                raise InternalError(f"No converter and nothing to inline: {operation.name}.")
+            arguments = [self.get(v) for v in operation.operands]
+            self._bind_all(operation, self.call(function, arguments, layer))
+            return
+        _check_dtypes(registration, operation, layer)
+        short = operation.name.rpartition(".")[2]
+        with self.g.provenance(op=operation.name, name=short, layer=layer):
+            self._bind_all(operation, self._results(registration, operation))
+
+    def layer(self, operation: ir.Operation) -> str:
+        """JAX's name stack of an operation, that of the calls around it included."""
+        own = operation.location.name_stack
+        if not self._layer or own.startswith("jit("):
+            return own or self._layer
+        return f"{self._layer}/{own}" if own else self._layer
+
+    def occurrence(self, operation: ir.Operation) -> OpOccurrence:
+        """Describe where an operation is."""
+        return occurrence(operation)
+
+    def _results(
+        self, registration: StablehloRegistration, operation: ir.Operation
+    ) -> list[Parts]:
+        operands = [self.get(v) for v in operation.operands]
+        has_pairs = any(v.type is not None and v.type.is_complex for v in operation.results)
+        if registration.complex_parts == "each" and has_pairs:
+            halves = [
+                self._single(registration, operation, [parts[min(k, len(parts) - 1)] for parts in operands])
+                for k in (0, 1)
+            ]
+            return [
+                (re, im) if value.tensor.is_complex else (re,)
+                for value, re, im in zip(operation.results, *halves, strict=True)
+            ]
+        if registration.complex_parts == "pair":
+            op = Op(operation, self, [parts[0] for parts in operands], operands)
+            return [
+                tuple(self._tensor(part, value) for part in parts)
+                for value, parts in zip(
+                    operation.results, registration.converter(self.g, op), strict=True
+                )
+            ]
+        return [(t,) for t in self._single(registration, operation, [p[0] for p in operands])]
+
+    def _single(
+        self,
+        registration: StablehloRegistration,
+        operation: ir.Operation,
+        inputs: Sequence[Tensor],
+    ) -> list[Tensor]:
+        op = Op(operation, self, inputs)
+        result = registration.converter(self.g, op)
+        results = () if result is None else result if isinstance(result, tuple | list) else (result,)
+        return [self._tensor(r, v) for r, v in zip(results, operation.results, strict=True)]
+
+    def _tensor(self, result: Tensor | str, value: ir.Value) -> Tensor:
+        if isinstance(result, Tensor):
+            return result
+        return full_tensor(result, part_type(value.tensor))
+
+    def _bind_all(self, operation: ir.Operation, results: Sequence[Parts]) -> None:
+        for value, parts in zip(operation.results, results, strict=True):
+            self.bind(value, parts)
+
+
+def _check_dtypes(
+    registration: StablehloRegistration, operation: ir.Operation, layer: str
+) -> None:
+    if registration.dtypes is None:
+        return
+    for value in (*operation.operands, *operation.results):
+        if value.type is not None and value.type.dtype.name not in registration.dtypes:
+            raise UnsupportedDtypeError(
+                f"{operation.name} takes {', '.join(sorted(registration.dtypes))}. "
+                f"Received: {value.type}. Where: {layer}. Cast before the operation.",
+                occurrence(operation),
+                sorted(registration.dtypes),
+            )

@@ -1,0 +1,80 @@
+"""Questions about sizes, asked of the builder's shape engine, and shape vectors made of the answers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from yobx.onnx_optim import OptimDim
+from yobx.xbuilder import GraphBuilder
+
+__all__ = ["Dims", "dims_of", "known_values", "reshape_to", "vector"]
+
+Dims = tuple[OptimDim | None, ...]
+
+
+def dims_of(g: GraphBuilder, name: str) -> Dims:
+    """Dimensions of a value; ``None`` never occurs when its rank is known."""
+    shape = g.get_shape(name)
+    return tuple(shape.dims()) if shape.has_rank() else ()
+
+
+def known_values(g: GraphBuilder, name: str) -> Dims | None:
+    """Elements of a small integer vector, ``None`` for those the engine does not know."""
+    constant = g.get_constant(name)
+    if constant is not None:
+        return tuple(OptimDim(int(v)) for v in constant.ravel())
+    value = g.get_value(name)
+    return None if value is None else tuple(value)
+
+
+def vector(g: GraphBuilder, name: str) -> Any:
+    """An int64 vector for an ONNX input: an array when every element is known, else a name."""
+    values = known_values(g, name)
+    if values is not None and all(v is not None and v.is_int() for v in values):
+        return np.array([v.as_int() for v in values if v is not None], dtype=np.int64)
+    return name if int(g.get_type(name)) == 7 else g.op.Cast(name, to=7)
+
+
+def reshape_to(g: GraphBuilder, x: str, dims: Sequence[OptimDim | int | None], shape: Any) -> str:
+    """Emit a ``Reshape`` with as little shape arithmetic as the known sizes allow.
+
+    Args:
+        g: Builder.
+        x: Value to reshape.
+        dims: Sizes of the result as far as they are known.
+        shape: Name of the integer vector with the result's shape, used when the sizes do not suffice.
+
+    Returns:
+        The reshaped value.
+    """
+    target = [None if d is None else OptimDim(d) for d in dims]
+    source = dims_of(g, x)
+    if len(source) == len(target) and all(a == b for a, b in zip(source, target, strict=True)):
+        return x
+    plan = _reshape_plan(source, target)
+    if plan is None:
+        return str(g.op.Reshape(x, vector(g, shape), allowzero=1))
+    # with allowzero=0 a 0 copies the size of the input at the same position
+    allow = int(any(t is not None and t.is_int() and t.as_int() == 0 for t in target))
+    return str(g.op.Reshape(x, np.array(plan, dtype=np.int64), allowzero=allow))
+
+
+def _reshape_plan(source: Dims, target: Sequence[OptimDim | None]) -> list[int] | None:
+    fixed = [t.as_int() if t is not None and t.is_int() else None for t in target]
+    open_axes = [i for i, size in enumerate(fixed) if size is None]
+    has_zero = any(size == 0 for size in fixed)
+    if not open_axes:
+        return [size for size in fixed if size is not None]
+    if has_zero:
+        return None
+    copied = [i for i in open_axes if i < len(source) and source[i] == target[i] is not None]
+    left = [i for i in open_axes if i not in copied]
+    if len(left) > 1:
+        return None
+    # a lone open axis is better inferred than copied: it reads as -1
+    if not left and len(copied) == 1:
+        copied, left = [], copied
+    return [0 if i in copied else -1 if i in left else int(size or 0) for i, size in enumerate(fixed)]

@@ -1,0 +1,70 @@
+"""Changes of element type."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from yobx.lowering import casts
+from yobx.onnx_optim.tensor_type import tensor_type
+from yobx.xbuilder import GraphBuilder
+
+from ..op import Op
+from ..registry import register_stablehlo_op_converter
+from ..tensor import Tensor
+
+
+@register_stablehlo_op_converter("stablehlo.convert")
+def convert_convert(g: GraphBuilder, op: Op) -> Tensor:
+    """Convert every element; a float outside an integer's range saturates, NaN becomes 0."""
+    x, source, wanted = op.inputs[0], op.in_type().dtype, op.out_dtype()
+    if source == wanted:
+        return x
+    return op.elementwise(convert(op, x.compact, source, wanted))
+
+
+def convert(op: Op, x: str, source: np.dtype[Any], wanted: np.dtype[Any]) -> str:
+    """Emit the conversion of one ONNX value between two different element types."""
+    g = op.g
+    if wanted == np.bool_ and source.kind not in "iub":
+        return str(g.op.Not(op.emit.Equal(x, np.array(0).astype(source))))
+    if source.kind in "iub" or wanted.kind not in "iu":
+        return casts.convert(g, x, tensor_type(wanted))
+    return saturate(op, x, source, wanted)
+
+
+def saturate(op: Op, x: str, source: np.dtype[Any], wanted: np.dtype[Any]) -> str:
+    """Emit a float to integer conversion as XLA defines it."""
+    g = op.g
+    limits = np.iinfo(wanted)
+    wide = np.dtype(np.float32 if source.itemsize < 4 else source)
+    value = casts.cast(g, x, wide)
+    is_nan = g.op.IsNaN(value)
+    if limits.bits <= 16:
+        bounded = g.op.Clip(value, wide.type(limits.min), wide.type(limits.max))
+        kept = g.op.Where(is_nan, wide.type(0), bounded)
+        return str(g.op.Cast(g.op.Cast(kept, to=6), to=int(tensor_type(wanted))))
+    high = wide.type(float(limits.max) + 1)  # the first number that does not fit
+    too_high = g.op.GreaterOrEqual(value, high)
+    too_low = g.op.Less(value, wide.type(limits.min))
+    bad = g.op.Or(is_nan, g.op.Or(too_high, too_low))
+    inner = casts.convert(g, g.op.Where(bad, wide.type(0), value), tensor_type(wanted))
+    top = op.emit.Where(too_high, np.array(limits.max, wanted), inner)
+    return str(op.emit.Where(too_low, np.array(limits.min, wanted), top))
+
+
+@register_stablehlo_op_converter("stablehlo.reduce_precision")
+def convert_reduce_precision(g: GraphBuilder, op: Op) -> Tensor:
+    """Round to a float of fewer bits: a cast there and back when ONNX has such a float."""
+    bits = (int(op.attr("exponent_bits")), int(op.attr("mantissa_bits")))
+    dtype = op.out_dtype()
+    own = {"float16": (5, 10), "bfloat16": (8, 7), "float32": (8, 23), "float64": (11, 52)}
+    if all(a >= b for a, b in zip(bits, own[dtype.name], strict=True)):
+        return op.inputs[0]
+    formats = {(5, 10): np.float16, (8, 23): np.float32, (8, 7): "bfloat16"}
+    if bits not in formats:
+        raise op.unsupported(f"exponent and mantissa bits {bits}", "Use a format that ONNX has.")
+    code = 16 if bits == (8, 7) else int(tensor_type(formats[bits]))
+    narrow = g.op.Cast(op.compacts()[0], to=code)
+    return op.elementwise(g.op.Cast(narrow, to=int(tensor_type(dtype))))

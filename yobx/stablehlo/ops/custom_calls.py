@@ -1,0 +1,20 @@
+"""Custom calls that JAX emits on CPU; those that only annotate pass their operands through."""
+
+from __future__ import annotations
+
+from ..op import Op
+from ..registry import register_stablehlo_op_converter
+from ..tensor import Tensor
+
+_ANNOTATIONS = (
+    "custom_call.Sharding",
+    "custom_call.annotate_device_placement",
+    "custom_call.xla.sdy.FuncResultSharding",
+    "custom_call.LayoutConstraint",
+)
+
+
+@register_stablehlo_op_converter(_ANNOTATIONS)
+def convert_annotation(g: object, op: Op) -> tuple[Tensor, ...]:
+    """Where a value is kept says nothing about its elements."""
+    return op.inputs

@@ -1,0 +1,158 @@
+"""Gather: windows of fixed size taken at computed positions, which are moved so that windows fit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from yobx.xbuilder import GraphBuilder
+
+from ..op import Op
+from ..registry import register_stablehlo_op_converter
+from .indexing import Plan, inverse, last_starts, start_vectors, window_index
+
+
+@register_stablehlo_op_converter("stablehlo.gather", complex_parts="each")
+def convert_gather(g: GraphBuilder, op: Op) -> str:
+    """``Gather`` along one axis, ``GatherND`` for the rest."""
+    return gather(op, op.ints("slice_sizes"))
+
+
+@register_stablehlo_op_converter("stablehlo.dynamic_gather", complex_parts="each")
+def convert_dynamic_gather(g: GraphBuilder, op: Op) -> str:
+    """The same with slice sizes computed at run time; axes taken whole may be symbolic."""
+    values, sizes = op.values(2), op.dims(0)
+    lengths: list[int] = []
+    for axis, size in enumerate(values or (None,) * len(sizes)):
+        if size is not None and size.is_int():
+            lengths.append(size.as_int())
+        elif size is not None and size == sizes[axis]:
+            lengths.append(-1)  # the whole axis
+        else:
+            raise op.unsupported(
+                f"a slice of symbolic size {size} of an axis of size {sizes[axis]}",
+                "Take the axis whole, or a part of it of fixed size.",
+            )
+    return gather(op, tuple(lengths))
+
+
+def gather(op: Op, lengths: tuple[int, ...]) -> str:
+    """Emit a gather whose slice sizes are numbers, or -1 for a whole axis."""
+    g, numbers = op.g, op.attr("dimension_numbers")
+    batch_rank = op.in_type(1).rank - (numbers["index_vector_dim"] < op.in_type(1).rank)
+    plan, x, starts = _plan(op, lengths)
+    if len(plan.index_map) == 1 and not plan.batching and plan.sizes == (1,):
+        picked = _gather_one_axis(g, x, starts, plan, batch_rank)
+    else:
+        picked = _gather_nd(op, x, starts, plan, batch_rank)
+    return _ordered(op, picked, plan, batch_rank)
+
+
+def _plan(op: Op, lengths: tuple[int, ...]) -> tuple[Plan, str, Any]:
+    """The windows, the operand cut to what is reachable, and start vectors in bounds."""
+    g, numbers, sizes = op.g, op.attr("dimension_numbers"), op.dims(0)
+    dropped = set(numbers["collapsed_slice_dims"])
+    whole = {i for i, n in enumerate(lengths) if n == -1 or sizes[i] == n}
+    mapped = [
+        (c, axis)
+        for c, axis in enumerate(numbers["start_index_map"])
+        if axis not in whole or axis in dropped
+    ]
+    batch_axes = _batch_axes(numbers)
+    plan = Plan(
+        index_map=tuple(axis for _, axis in mapped),
+        batching=tuple(zip(numbers["operand_batching_dims"], batch_axes, strict=True)),
+        sizes=tuple(lengths[axis] for _, axis in mapped),
+        kept=tuple(axis not in dropped for _, axis in mapped),
+    )
+    x = op.x()
+    cut = [
+        i
+        for i in range(len(lengths))
+        if i not in whole and i not in plan.indexed and i not in numbers["start_index_map"]
+    ]
+    if cut:
+        ends = np.array([lengths[i] for i in cut])
+        x = g.op.Slice(x, np.zeros_like(ends), ends, np.array(cut))
+    starts = start_vectors(op, 1, numbers["index_vector_dim"])
+    starts = _components(g, starts, [c for c, _ in mapped], len(numbers["start_index_map"]))
+    return plan, x, _clamped(op, starts, plan) if mapped else starts
+
+
+def _batch_axes(numbers: dict[str, Any]) -> list[int]:
+    """Batching axes of the indices, counted without the axis of the index vector."""
+    vector_dim = numbers["index_vector_dim"]
+    return [a - (a > vector_dim) for a in numbers["start_indices_batching_dims"]]
+
+
+def _components(g: GraphBuilder, starts: Any, wanted: list[int], count: int) -> Any:
+    if len(wanted) == count:
+        return starts
+    if isinstance(starts, np.ndarray):
+        return starts[..., wanted]
+    return g.op.Gather(starts, np.array(wanted, dtype=np.int64), axis=-1)
+
+
+def _clamped(op: Op, starts: Any, plan: Plan) -> Any:
+    g, last = op.g, last_starts(op, plan)
+    if isinstance(starts, np.ndarray) and isinstance(last, np.ndarray):
+        return np.clip(starts, 0, last)
+    if isinstance(starts, np.ndarray):
+        starts = g.make_initializer(None, starts)
+    if isinstance(last, np.ndarray) and len(set(last.tolist())) == 1:
+        return g.op.Clip(starts, np.array(0), np.array(last[0]))
+    return g.op.Min(g.op.Max(starts, np.array(0)), last)
+
+
+def _gather_one_axis(g: GraphBuilder, x: str, starts: Any, plan: Plan, batch_rank: int) -> str:
+    """`(batch..., [1], rest...)` by ``Gather``; the batch lands where the axis was, so it moves."""
+    axis, rank = plan.index_map[0], g.get_rank(x) or 0
+    index = starts[..., 0] if isinstance(starts, np.ndarray) else None
+    if index is None:
+        index = g.op.Squeeze(starts, np.array([-1]))
+    picked = g.op.Gather(x, index, axis=axis)
+    if axis and batch_rank:
+        order = [*range(axis, axis + batch_rank), *range(axis)]
+        order += range(axis + batch_rank, rank - 1 + batch_rank)
+        picked = g.op.Transpose(picked, perm=order)
+    return str(g.op.Unsqueeze(picked, np.array([batch_rank])) if plan.kept[0] else picked)
+
+
+def _gather_nd(op: Op, x: str, starts: Any, plan: Plan, batch_rank: int) -> str:
+    """`(batch..., windows..., rest...)` by ``GatherND``."""
+    g, rank = op.g, op.in_type().rank
+    if not plan.indexed:
+        return _repeated(g, x, starts, batch_rank)
+    order = [*plan.indexed, *plan.rest(rank)]
+    if order != list(range(rank)):
+        x = g.op.Transpose(x, perm=order)
+    return str(op.emit.GatherND(x, window_index(op, starts, plan, batch_rank)))
+
+
+def _repeated(g: GraphBuilder, x: str, starts: Any, batch_rank: int) -> str:
+    """The whole operand for each index."""
+    if not batch_rank:
+        return x
+    if isinstance(starts, np.ndarray):
+        batch: Any = np.array(starts.shape[:-1], dtype=np.int64)
+    else:
+        batch = g.op.Shape(starts, start=0, end=batch_rank)
+    ones = np.ones(g.get_rank(x) or 0, dtype=np.int64)
+    if isinstance(batch, np.ndarray):
+        return str(g.op.Expand(x, np.concatenate([batch, ones])))
+    return str(g.op.Expand(x, g.op.Concat(batch, ones, axis=0)))
+
+
+def _ordered(op: Op, picked: str, plan: Plan, batch_rank: int) -> str:
+    """Move `(batch..., windows..., rest...)` to the axes the result has them on."""
+    offset_dims, rank = op.attr("dimension_numbers")["offset_dims"], op.out_type().rank
+    windows = [a for a, kept in zip(plan.index_map, plan.kept, strict=True) if kept]
+    present = [*windows, *plan.rest(op.in_type().rank)]
+    batch_out = [i for i in range(rank) if i not in offset_dims]
+    offset_out = sorted(offset_dims)
+    target = [*batch_out, *(offset_out[sorted(present).index(a)] for a in present)]
+    order = inverse(target)
+    if order == list(range(rank)):
+        return picked
+    return str(op.g.op.Transpose(picked, perm=order))

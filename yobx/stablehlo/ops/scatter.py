@@ -1,0 +1,164 @@
+"""Scatter: windows combined into the operand at computed positions; those that do not fit are dropped."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from yobx.xbuilder import GraphBuilder
+
+from .. import ir
+from ..op import Op
+from ..regions import monoid
+from ..registry import register_stablehlo_op_converter
+from ..tensor import full_tensor
+from .indexing import Plan, inverse, last_starts, start_vectors, window_index
+
+_REDUCTIONS = {"second": "none", "add": "add", "mul": "mul", "max": "max", "min": "min"}
+_BOOL = {"and": "min", "or": "max", "mul": "min", "add": "max"}
+
+
+@register_stablehlo_op_converter("stablehlo.scatter")
+def convert_scatter(g: GraphBuilder, op: Op) -> tuple[Any, ...] | str:
+    """``ScatterND`` with the reduction that the region applies."""
+    if len(op.inputs) != 3:
+        raise op.unsupported(f"{len(op.inputs) // 2} operands", "Scatter them one by one.")
+    kind = monoid(op.source.regions[0])
+    if op.out_dtype() == np.bool_:
+        kind = _BOOL.get(kind or "", kind)
+    if kind not in _REDUCTIONS:
+        raise op.unsupported(
+            f"update computation {kind or 'of several operations'}",
+            "Use set, add, multiply, min or max.",
+        )
+    return _scatter(op, _REDUCTIONS[kind])
+
+
+def _scatter(op: Op, reduction: str) -> str:
+    g, rank = op.g, op.in_type().rank
+    plan, batch_rank = _plan(op)
+    x, updates = op.x(), _updates(op, plan)
+    if not plan.indexed:
+        return _combine_whole(op, x, updates, reduction)
+    order = [*plan.indexed, *plan.rest(rank)]
+    moved = order != list(range(rank))
+    if moved:
+        x = g.op.Transpose(x, perm=order)
+    starts = start_vectors(op, 1, op.attr("scatter_dimension_numbers")["index_vector_dim"])
+    valid = _valid(op, starts, plan)
+    if valid is None:
+        result = _scatter_nd(op, x, window_index(op, starts, plan, batch_rank), updates, reduction)
+    else:
+        result = _scatter_valid(op, x, starts, valid, plan, batch_rank, updates, reduction)
+    return str(g.op.Transpose(result, perm=inverse(order))) if moved else result
+
+
+def _plan(op: Op) -> tuple[Plan, int]:
+    numbers = op.attr("scatter_dimension_numbers")
+    rank, vector_dim = op.in_type().rank, numbers["index_vector_dim"]
+    inserted, batching = numbers["inserted_window_dims"], numbers["input_batching_dims"]
+    window_axes = [i for i in range(rank) if i not in inserted and i not in batching]
+    update_sizes = [op.dims(2)[i] for i in numbers["update_window_dims"]]
+    sizes = {
+        axis: size.as_int() if size is not None and size.is_int() else -1
+        for axis, size in zip(window_axes, update_sizes, strict=True)
+    }
+    mapped = numbers["scattered_dims_to_operand_dims"]
+    if any(sizes.get(axis, 1) == -1 for axis in mapped):
+        raise op.unsupported("a window of symbolic size at a computed position", "Fix its size.")
+    batch_axes = [a - (a > vector_dim) for a in numbers["scatter_indices_batching_dims"]]
+    plan = Plan(
+        index_map=tuple(mapped),
+        batching=tuple(zip(batching, batch_axes, strict=True)),
+        sizes=tuple(sizes.get(axis, 1) for axis in mapped),
+        kept=tuple(axis not in inserted for axis in mapped),
+    )
+    return plan, op.in_type(1).rank - (vector_dim < op.in_type(1).rank)
+
+
+def _updates(op: Op, plan: Plan) -> str:
+    """Updates as `(batch..., windows..., rest...)`, the rest padded to... its whole axes."""
+    numbers, g = op.attr("scatter_dimension_numbers"), op.g
+    rank = op.in_type().rank
+    inserted, batching = numbers["inserted_window_dims"], numbers["input_batching_dims"]
+    window_axes = [i for i in range(rank) if i not in inserted and i not in batching]
+    place = dict(zip(window_axes, numbers["update_window_dims"], strict=True))
+    batch = [i for i in range(op.in_type(2).rank) if i not in numbers["update_window_dims"]]
+    windows = [a for a, kept in zip(plan.index_map, plan.kept, strict=True) if kept]
+    order = [*batch, *(place[a] for a in (*windows, *plan.rest(rank)))]
+    name = op.x(2)
+    return name if order == list(range(len(order))) else str(g.op.Transpose(name, perm=order))
+
+
+def _valid(op: Op, starts: Any, plan: Plan) -> Any:
+    """Where whole windows lie inside, `(batch..., 1)`; ``None`` if all do for certain."""
+    g, last = op.g, last_starts(op, plan)
+    if isinstance(starts, np.ndarray) and isinstance(last, np.ndarray):
+        inside = np.all((starts >= 0) & (starts <= last), axis=-1, keepdims=True)
+        return None if inside.all() else inside
+    if isinstance(starts, np.ndarray):
+        starts = g.make_initializer(None, starts)
+    bounded = g.op.Min(g.op.Max(starts, np.array(0)), last)
+    inside = g.op.Equal(bounded, starts)
+    if len(plan.index_map) == 1:
+        return inside
+    least = g.op.ReduceMin(g.op.Cast(inside, to=6), np.array([-1]), keepdims=1)
+    return g.op.Cast(least, to=9)
+
+
+def _scatter_valid(
+    op: Op,
+    x: str,
+    starts: Any,
+    valid: Any,
+    plan: Plan,
+    batch_rank: int,
+    updates: str,
+    reduction: str,
+) -> str:
+    """Send the windows that do not fit to one more row, and cut that off again."""
+    g, rank = op.g, op.in_type().rank
+    pads = np.zeros(2 * rank, dtype=np.int64)
+    pads[rank] = 1
+    taller = op.emit.Pad(x, pads)
+    index = window_index(op, starts, plan, batch_rank)
+    windows = [batch_rank + i for i in range(sum(plan.kept))]
+    if isinstance(valid, np.ndarray):
+        mask: Any = np.expand_dims(valid, tuple(windows)) if windows else valid
+    else:
+        mask = g.op.Unsqueeze(valid, np.array(windows)) if windows else valid
+    size = op.dims(0)[plan.indexed[0]]
+    away: Any = np.zeros(len(plan.indexed), dtype=np.int64)
+    if size is not None and size.is_int():
+        away[0] = size.as_int()
+    else:
+        row = g.op.Shape(x, start=0, end=1)
+        away = g.op.Concat(row, away[1:], axis=0) if len(away) > 1 else row
+    result = _scatter_nd(op, taller, g.op.Where(mask, index, away), updates, reduction)
+    return str(g.op.Slice(result, np.array([0]), np.array([-1]), np.array([0])))
+
+
+def _scatter_nd(op: Op, x: str, index: Any, updates: str, reduction: str) -> str:
+    g, dtype = op.g, op.out_dtype()
+    if dtype == np.bool_ and reduction != "none":
+        numbers = (g.op.Cast(x, to=6), index, g.op.Cast(updates, to=6))
+        return str(g.op.Cast(g.op.ScatterND(*numbers, reduction=reduction), to=9))
+    if reduction == "none" or dtype.name in ("float32", "float64", "int32", "int64"):
+        return str(op.emit.ScatterND(x, index, updates, reduction=reduction))
+    wide = 1 if dtype.kind not in "iu" else 7
+    numbers = (g.op.Cast(x, to=wide), index, g.op.Cast(updates, to=wide))
+    result = g.op.ScatterND(*numbers, reduction=reduction)
+    return str(g.op.Cast(result, to=int(g.get_type(x))))
+
+
+def _combine_whole(op: Op, x: str, updates: str, reduction: str) -> str:
+    """No index at all: one window over the whole operand."""
+    if op.in_type(1).rank > 1:
+        raise op.unsupported("several windows over the whole operand", "Combine them first.")
+    if reduction == "none":
+        return updates
+    block: ir.Block = op.source.regions[0]
+    arguments = [(full_tensor(n, op.in_type()),) for n in (x, updates)]
+    result = op.scope.inline(block, arguments)[0][0]
+    return result.full(op.g, op.scope.lineage)
