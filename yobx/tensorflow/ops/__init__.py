@@ -1,13 +1,31 @@
-"""Built-in converters, one family of TensorFlow ops a module.
-
-Importing a module registers its converters; :func:`register` imports them all. None of the modules
-imports TensorFlow at module level.
-"""
+"""Converters of TensorFlow operations, one semantic subject a module."""
 
 from __future__ import annotations
 
+from importlib import import_module
+
 __all__ = ["register"]
+
+_MODULES = (
+    "activations",
+    "arithmetic",
+    "casts",
+    "constants",
+    "conv",
+    "elementwise",
+    "gather_scatter",
+    "image",
+    "matmul",
+    "normalization",
+    "pad",
+    "pool",
+    "reduce",
+    "shape_ops",
+    "slicing",
+)
 
 
 def register() -> None:
-    """Fills the registry with every built-in converter. Calling it again changes nothing."""
+    """Import every module of converters; importing one registers what it holds."""
+    for name in _MODULES:
+        import_module(f"{__name__}.{name}")

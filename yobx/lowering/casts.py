@@ -1,0 +1,69 @@
+"""Conversions between element types, with the out-of-range results that x86 frameworks give."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from yobx.xbuilder import GraphBuilder
+
+from .dtypes import element_type, is_float, numpy_dtype
+from .legalise import legal
+from .probe_kernels import DTYPES
+
+__all__ = ["cast", "convert", "to_int64"]
+
+
+def cast(g: GraphBuilder, x: str, dtype: Any, outputs: list[str] | None = None) -> str:
+    """Emit a plain ``Cast``, or nothing when the type is right and no output name is asked for."""
+    wanted = element_type(dtype)
+    if outputs is None and g.get_type(x) == wanted:
+        return x
+    return str(g.op.Cast(x, to=int(wanted), outputs=outputs))
+
+
+def to_int64(g: GraphBuilder, x: str) -> str:
+    """Return ``x`` as int64, which is what ONNX wants of shapes, axes and indices."""
+    return cast(g, x, np.int64)
+
+
+def convert(
+    g: GraphBuilder,
+    x: str,
+    dtype: Any,
+    outputs: list[str] | None = None,
+    name: str | None = None,
+) -> str:
+    """Emit a value conversion that is defined for every input, NaN and infinities included.
+
+    onnxruntime's float to unsigned casts are undefined outside the range: they are written through
+    int64, where "does not fit" has one result.
+    """
+    source, wanted = g.get_type(x), element_type(dtype)
+    if is_float(source) and wanted == DTYPES["uint32"]:
+        return _float_to_uint32(g, x, outputs)
+    if is_float(source) and wanted == DTYPES["uint64"]:
+        return _float_to_uint64(g, x, outputs)
+    if source == DTYPES["bfloat16"] and wanted != DTYPES["float32"]:
+        x = g.op.Cast(x, to=DTYPES["float32"])
+    return str(g.op.Cast(x, to=int(wanted), outputs=outputs, name=name))
+
+
+def _float_to_uint32(g: GraphBuilder, x: str, outputs: list[str] | None) -> str:
+    whole = g.op.Cast(x, to=DTYPES["int64"])
+    low, high = np.array(-(2**31), np.int64), np.array(2**32 - 1, np.int64)
+    fits = g.op.And(g.op.GreaterOrEqual(whole, low), g.op.LessOrEqual(whole, high))
+    kept = g.op.Where(fits, whole, np.array(2**31, np.int64))
+    return cast(g, kept, np.uint32, outputs=outputs)
+
+
+def _float_to_uint64(g: GraphBuilder, x: str, outputs: list[str] | None) -> str:
+    if numpy_dtype(g.get_type(x)).itemsize < 4:
+        x = g.op.Cast(x, to=DTYPES["float32"])
+    edge = np.array(2.0**63, numpy_dtype(g.get_type(x)))
+    upper = g.op.And(g.op.GreaterOrEqual(x, edge), g.op.Less(x, edge * 2))
+    low = g.op.Cast(g.op.Where(upper, g.op.Sub(x, edge), x), to=DTYPES["int64"])
+    bias = g.op.Where(upper, np.array(-(2**63), np.int64), np.array(0, np.int64))
+    bits = legal(g).Add(low, bias)
+    return cast(g, bits, np.uint64, outputs=outputs)

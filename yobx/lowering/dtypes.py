@@ -1,0 +1,29 @@
+"""Small questions about ONNX element types that every lowering asks."""
+
+from __future__ import annotations
+
+from yobx.onnx_optim.tensor_type import to_numpy as numpy_dtype
+from yobx.xbuilder.dtypes import element_type
+
+from .probe_kernels import DTYPES
+
+__all__ = ["element_type", "is_float", "is_integer", "is_signed", "numpy_dtype"]
+
+_FLOATS = frozenset(DTYPES[n] for n in ("float16", "bfloat16", "float32", "float64"))
+_SIGNED = frozenset(DTYPES[n] for n in ("int8", "int16", "int32", "int64"))
+_UNSIGNED = frozenset(DTYPES[n] for n in ("uint8", "uint16", "uint32", "uint64"))
+
+
+def is_float(dtype: int) -> bool:
+    """Tell whether ``dtype`` is a floating-point type."""
+    return int(dtype) in _FLOATS
+
+
+def is_signed(dtype: int) -> bool:
+    """Tell whether ``dtype`` is a signed integer type."""
+    return int(dtype) in _SIGNED
+
+
+def is_integer(dtype: int) -> bool:
+    """Tell whether ``dtype`` is an integer type (bool is not)."""
+    return int(dtype) in _SIGNED or int(dtype) in _UNSIGNED

@@ -1,0 +1,97 @@
+"""Division and remainder, by the sign conventions that frameworks name.
+
+ONNX ``Div`` truncates integers, ``Mod`` (``fmod=0``) floors integers, ``Mod`` (``fmod=1``) truncates
+floats. The quotient of the smallest signed integer by -1 wraps in TensorFlow and stops the process
+in onnxruntime, so a divisor that may be -1 is replaced first.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from yobx.xbuilder import GraphBuilder
+
+from .casts import cast
+from .dtypes import is_float, is_signed, numpy_dtype
+from .legalise import legal
+
+__all__ = ["floor_divide", "floor_modulo", "truncate_divide", "truncate_modulo"]
+
+
+def _safe_operands(g: GraphBuilder, x: str, y: str) -> tuple[str, str, str | None]:
+    """Return ``(x, divisor without -1, condition)``; the condition is ``None`` if -1 cannot occur."""
+    constant = g.get_constant(y)
+    if not is_signed(g.get_type(y)) or (constant is not None and not np.any(constant == -1)):
+        return x, y, None
+    dtype = numpy_dtype(g.get_type(y))
+    minus_one = legal(g).Equal(y, np.array(-1, dtype))
+    return x, legal(g).Where(minus_one, np.array(1, dtype), y), minus_one
+
+
+def truncate_divide(
+    g: GraphBuilder, x: str, y: str, outputs: list[str] | None = None, name: str | None = None
+) -> str:
+    """Emit ``x / y`` rounded towards zero; integers of any width, or floats."""
+    if is_float(g.get_type(x)):
+        quotient = legal(g).Div(x, y)
+        whole = legal(g).Floor(legal(g).Abs(quotient))
+        return str(legal(g).Mul(legal(g).Sign(quotient), whole, outputs=outputs, name=name))
+    x, divisor, minus_one = _safe_operands(g, x, y)
+    if minus_one is None:
+        return str(legal(g).Div(x, divisor, outputs=outputs, name=name))
+    quotient = legal(g).Div(x, divisor)
+    return str(legal(g).Where(minus_one, legal(g).Neg(x), quotient, outputs=outputs, name=name))
+
+
+def floor_divide(
+    g: GraphBuilder, x: str, y: str, outputs: list[str] | None = None, name: str | None = None
+) -> str:
+    """Emit ``x // y``: the quotient rounded towards minus infinity."""
+    dtype = g.get_type(x)
+    if is_float(dtype):
+        return str(legal(g).Floor(legal(g).Div(x, y), outputs=outputs, name=name))
+    if not is_signed(dtype):
+        return str(legal(g).Div(x, y, outputs=outputs, name=name))
+    zero = np.array(0, numpy_dtype(dtype))
+    quotient = truncate_divide(g, x, y)
+    inexact = g.op.Not(legal(g).Equal(floor_modulo(g, x, y), zero))
+    opposite = g.op.Xor(legal(g).Less(x, zero), legal(g).Less(y, zero))
+    step = cast(g, g.op.And(inexact, opposite), dtype)
+    return str(legal(g).Sub(quotient, step, outputs=outputs, name=name))
+
+
+def floor_modulo(
+    g: GraphBuilder, x: str, y: str, outputs: list[str] | None = None, name: str | None = None
+) -> str:
+    """Emit ``x - floor(x / y) * y``: a remainder with the sign of ``y``."""
+    dtype = g.get_type(x)
+    if not is_float(dtype):
+        x, divisor, _ = _safe_operands(g, x, y)
+        return str(legal(g).Mod(x, divisor, outputs=outputs, name=name))
+    zero = np.array(0, numpy_dtype(dtype))
+    remainder = truncate_modulo(g, x, y)
+    inexact = g.op.Not(legal(g).Equal(remainder, zero))
+    opposite = g.op.Xor(legal(g).Less(remainder, zero), legal(g).Less(y, zero))
+    moved = legal(g).Add(remainder, y)
+    condition = g.op.And(inexact, opposite)
+    return str(legal(g).Where(condition, moved, remainder, outputs=outputs, name=name))
+
+
+def truncate_modulo(
+    g: GraphBuilder, x: str, y: str, outputs: list[str] | None = None, name: str | None = None
+) -> str:
+    """Emit the remainder with the sign of ``x``, as C has it."""
+    if not is_float(g.get_type(x)):
+        x, y, _ = _safe_operands(g, x, y)
+    return str(legal_modulo(g, x, y, outputs, name))
+
+
+def legal_modulo(
+    g: GraphBuilder, x: str, y: str, outputs: list[str] | None, name: str | None
+) -> str:
+    """Emit ``Mod`` with ``fmod=1``; the kernel table only knows the integer form of ``Mod``."""
+    dtype = g.get_type(x)
+    if not is_float(dtype) or numpy_dtype(dtype).itemsize >= 4:
+        return str(g.op.Mod(x, y, fmod=1, outputs=outputs, name=name))
+    wide = g.op.Mod(cast(g, x, np.float32), cast(g, y, np.float32), fmod=1, name=name)
+    return cast(g, wide, dtype, outputs=outputs)

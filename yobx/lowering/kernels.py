@@ -1,0 +1,60 @@
+"""What onnxruntime can run: the question side of ``kernel_table.json``."""
+
+from __future__ import annotations
+
+import json
+from functools import lru_cache
+from typing import Any
+
+from onnx import defs
+
+from .probe_kernels import DTYPES, TABLE_PATH
+
+__all__ = ["dtype_name", "has_kernel", "kernel_dtypes", "kernel_table", "schema_of"]
+
+_NAMES = {code: name for name, code in DTYPES.items()}
+
+
+def dtype_name(code: int) -> str:
+    """Return the name (``"float32"``) of an ONNX element type, or ``""`` for one without a name here."""
+    return _NAMES.get(int(code), "")
+
+
+@lru_cache(maxsize=1)
+def kernel_table() -> dict[str, Any]:
+    """Return the whole document: versions it was made with, opsets, kernels."""
+    document: dict[str, Any] = json.loads(TABLE_PATH.read_text(encoding="utf-8"))
+    return document
+
+
+@lru_cache(maxsize=4096)
+def schema_of(op_type: str, opset: int) -> Any:
+    """Return the schema that ``op_type`` resolves to, or ``None`` if this opset lacks it."""
+    try:
+        return defs.get_schema(op_type, opset, "")
+    except defs.SchemaError:
+        return None
+
+
+@lru_cache(maxsize=4096)
+def kernel_dtypes(op_type: str, opset: int, variable: str) -> frozenset[str] | None:
+    """Return the dtypes that run for a type variable of an operator.
+
+    Returns:
+        The names, or ``None`` when the table says nothing about this operator or variable.
+    """
+    schema = schema_of(op_type, opset)
+    if schema is None:
+        return None
+    row = kernel_table()["kernels"].get(op_type, {}).get(str(schema.since_version), {})
+    names = row.get(variable)
+    return frozenset(names) if names else None
+
+
+def has_kernel(op_type: str, opset: int, dtype: int, variable: str | None = None) -> bool:
+    """Tell whether onnxruntime runs ``op_type`` with ``dtype`` for its first input's type."""
+    schema = schema_of(op_type, opset)
+    if schema is None:
+        return False
+    names = kernel_dtypes(op_type, opset, variable or schema.inputs[0].type_str)
+    return names is None or dtype_name(dtype) in names

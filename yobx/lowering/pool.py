@@ -1,0 +1,172 @@
+"""Pooling windows over `(n, c, *spatial)`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from yobx.xbuilder import GraphBuilder
+
+from .dtypes import is_float, numpy_dtype
+from .kernels import has_kernel
+from .legalise import legal, widened
+from .layout import channels_first, channels_last
+from .padding import Window, explicit_pads, pad_spatial
+from .kernels import dtype_name
+from .shapes import Dim, axis_size, join_dims
+
+__all__ = ["average_pool", "max_pool", "max_pool_with_indices", "window_slices"]
+
+Pairs = Sequence[tuple[Dim, Dim]]
+
+
+def _fixed(pairs: Pairs) -> list[tuple[int, int]] | None:
+    fixed = [(b, e) for b, e in pairs if isinstance(b, int) and isinstance(e, int)]
+    return fixed if len(fixed) == len(pairs) else None
+
+
+def _lowest(dtype: int) -> Any:
+    """Return what a maximum ignores."""
+    kind = numpy_dtype(dtype)  # type: ignore[arg-type]
+    return -np.inf if is_float(dtype) else np.iinfo(kind).min
+
+
+def window_slices(g: GraphBuilder, x: str, window: Window) -> list[str]:
+    """Return one strided slice of `(n, c, *s)` per window element, all of the result's shape."""
+    n = len(window.kernel)
+    axes = np.arange(2, 2 + n, dtype=np.int64)
+    steps = np.array(window.strides, np.int64)
+    last = np.iinfo(np.int64).max
+    parts = []
+    for tap in np.ndindex(*window.kernel):
+        starts = [t * d for t, d in zip(tap, window.dilations, strict=True)]
+        tails = [r - 1 - s for r, s in zip(window.reach, starts, strict=True)]
+        ends = np.array([last if t == 0 else -t for t in tails], np.int64)
+        parts.append(str(g.op.Slice(x, np.array(starts, np.int64), ends, axes, steps)))
+    return parts
+
+
+def max_pool(
+    g: GraphBuilder,
+    x: str,
+    window: Window,
+    pairs: Pairs,
+    *,
+    outputs: list[str] | None = None,
+    name: str | None = None,
+) -> str:
+    """Emit the largest element of each window; padding never wins."""
+    dtype = g.get_type(x)
+    fixed = _fixed(pairs)
+    if widened("MaxPool", g.opset(""), "T", dtype_name(dtype)) is None:
+        parts = window_slices(g, _padded(g, x, pairs, _lowest(dtype)), window)
+        return str(legal(g).Max(*parts, outputs=outputs, name=name))
+    if fixed is None or any(p >= k for pair, k in zip(fixed, window.kernel) for p in pair):
+        x, fixed = _padded(g, x, pairs, _lowest(dtype)), [(0, 0)] * len(pairs)
+    return str(
+        legal(g).MaxPool(
+            x,
+            kernel_shape=list(window.kernel),
+            strides=list(window.strides),
+            dilations=list(window.dilations),
+            pads=explicit_pads(fixed),
+            outputs=outputs,
+            name=name,
+        )
+    )
+
+
+def _padded(g: GraphBuilder, x: str, pairs: Pairs, value: Any) -> str:
+    return pad_spatial(g, x, range(2, 2 + len(pairs)), pairs, value)
+
+
+def average_pool(
+    g: GraphBuilder,
+    x: str,
+    window: Window,
+    pairs: Pairs,
+    *,
+    outputs: list[str] | None = None,
+    name: str | None = None,
+) -> str:
+    """Emit the mean of each window over the elements that exist."""
+    fixed = _fixed(pairs)
+    halves = ("float16", "bfloat16")
+    dtype = g.get_type(x)
+    native = has_kernel("AveragePool", g.opset(""), dtype) or dtype_name(dtype) in halves
+    if fixed is not None and native:
+        return str(
+            legal(g).AveragePool(
+                x,
+                kernel_shape=list(window.kernel),
+                strides=list(window.strides),
+                pads=explicit_pads(fixed),
+                count_include_pad=0,
+                outputs=outputs,
+                name=name,
+            )
+        )
+    total = _sum_of_windows(g, x, window, pairs)
+    if fixed is not None and not any(p for pair in fixed for p in pair):
+        count: Any = np.array(np.prod(window.kernel), numpy_dtype(dtype))
+    else:
+        spatial = [axis_size(g, x, 2 + i) for i in range(len(pairs))]
+        one = np.ones(1, numpy_dtype(dtype))
+        ones = g.op.Expand(one, join_dims(g, [1, 1, *spatial]))
+        count = _sum_of_windows(g, ones, window, pairs)
+    return str(legal(g).Div(total, count, outputs=outputs, name=name))
+
+
+def _sum_of_windows(g: GraphBuilder, x: str, window: Window, pairs: Pairs) -> str:
+    parts = window_slices(g, _padded(g, x, pairs, None), window)
+    total = parts[0]
+    for part in parts[1:]:
+        total = legal(g).Add(total, part)
+    return total
+
+
+def max_pool_with_indices(
+    g: GraphBuilder,
+    x: str,
+    window: Window,
+    pairs_of: Callable[[str], Pairs],
+    *,
+    with_batch: bool,
+) -> tuple[str, str]:
+    """Emit the maximum of each window of `(n, h, w, c)` and its flat index, int64, same shape."""
+    first = channels_first(g, x, 4)
+    pairs = pairs_of(first)
+    padded = _padded(g, first, pairs, _lowest(g.get_type(x)))
+    sizes = [axis_size(g, x, a) for a in range(4)]
+    cells = g.op.Range(
+        np.array(0, np.int64), _product(g, sizes[1:]), np.array(1, np.int64)
+    )
+    grid = g.op.Reshape(cells, join_dims(g, [1, *sizes[1:]]))
+    places = _padded(g, channels_first(g, grid, 4), pairs, None)
+    values = window_slices(g, padded, window)
+    spots = window_slices(g, places, window)
+    best, where = values[0], spots[0]
+    for value, spot in zip(values[1:], spots[1:], strict=True):
+        better = legal(g).Greater(value, best)
+        best = legal(g).Where(better, value, best)
+        where = g.op.Where(better, spot, where)
+    index = channels_last(g, where, 4)
+    maximum = channels_last(g, best, 4)
+    index = g.op.Expand(index, g.op.Shape(maximum))
+    if with_batch:
+        batch = g.op.Range(
+            np.array(0, np.int64), _product(g, sizes[:1]), np.array(1, np.int64)
+        )
+        offset = g.op.Mul(batch, _product(g, sizes[1:]))
+        index = g.op.Add(index, g.op.Reshape(offset, np.array([-1, 1, 1, 1], np.int64)))
+    return maximum, index
+
+
+def _product(g: GraphBuilder, sizes: Sequence[Dim]) -> Any:
+    """Return the product of sizes as an int64 scalar."""
+    joined = join_dims(g, sizes)
+    if isinstance(joined, np.ndarray):
+        return np.array(int(np.prod(joined)), np.int64)
+    return g.op.ReduceProd(joined, keepdims=0)

@@ -1,0 +1,225 @@
+"""Probe which (operator, version, dtype) onnxruntime can run, and write ``kernel_table.json``.
+
+Run as ``python -m yobx.lowering.probe_kernels``. Each cell is one single-node model: it must load,
+and for operators whose inputs may be any small tensor it must also run. The result is data; the
+lowering reads it through :mod:`yobx.lowering.kernels` and casts around what is missing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import TensorProto, defs, helper
+
+TABLE_PATH = Path(__file__).with_name("kernel_table.json")
+FIRST_OPSET = 18
+DTYPES: dict[str, int] = {
+    "bool": TensorProto.BOOL,
+    "int8": TensorProto.INT8,
+    "int16": TensorProto.INT16,
+    "int32": TensorProto.INT32,
+    "int64": TensorProto.INT64,
+    "uint8": TensorProto.UINT8,
+    "uint16": TensorProto.UINT16,
+    "uint32": TensorProto.UINT32,
+    "uint64": TensorProto.UINT64,
+    "float16": TensorProto.FLOAT16,
+    "bfloat16": TensorProto.BFLOAT16,
+    "float32": TensorProto.FLOAT,
+    "float64": TensorProto.DOUBLE,
+    "string": TensorProto.STRING,
+}
+SCHEMA_NAMES = {
+    "tensor(float)": "float32",
+    "tensor(double)": "float64",
+    **{f"tensor({name})": name for name in DTYPES if not name.startswith("float")},
+    "tensor(float16)": "float16",
+}
+# Attributes without which a node is not valid; everything else keeps its default.
+REQUIRED_ATTRIBUTES: dict[str, dict[str, Any]] = {
+    "AveragePool": {"kernel_shape": [1, 1]},
+    "BitShift": {"direction": "LEFT"},
+    "Cast": {"to": TensorProto.FLOAT},
+    "Concat": {"axis": 0},
+    "ConcatFromSequence": {"axis": 0},
+    "DepthToSpace": {"blocksize": 2},
+    "Einsum": {"equation": "ij,jk->ik"},
+    "GroupNormalization": {"num_groups": 1},
+    "GRU": {"hidden_size": 2},
+    "LSTM": {"hidden_size": 2},
+    "LRN": {"size": 3},
+    "LpPool": {"kernel_shape": [1, 1]},
+    "MaxPool": {"kernel_shape": [1, 1]},
+    "MaxUnpool": {"kernel_shape": [1, 1]},
+    "RNN": {"hidden_size": 2},
+    "RandomNormal": {"shape": [2]},
+    "RandomUniform": {"shape": [2]},
+    "RegexFullMatch": {"pattern": "a"},
+    "SpaceToDepth": {"blocksize": 2},
+    "Split": {"num_outputs": 2},
+}
+# Inputs to connect where the required ones do not make a usable node ("" is left out).
+INPUTS: dict[str, list[str]] = {"Resize": ["X", "", "scales"]}
+# Dtypes of the other type variables where the usual choice (float32) is not a useful one.
+DEFAULTS: dict[str, dict[str, str]] = {
+    "OneHot": {"T1": "int64", "T2": "int64"},
+    "QuantizeLinear": {"T1": "float32"},
+}
+# Operators that accept tensors of any shape: these cells are run, not only loaded.
+RUNNABLE = frozenset(
+    "Abs Acos Acosh Add And Asin Asinh Atan Atanh BitwiseAnd BitwiseNot BitwiseOr BitwiseXor Ceil Clip "
+    "Concat Cos Cosh Div Elu Equal Erf Exp Floor Gelu Greater GreaterOrEqual HardSigmoid HardSwish "
+    "Identity IsInf IsNaN LeakyRelu Less LessOrEqual Log LogSoftmax Max Mean Min Mish Mod Mul Neg Not Or "
+    "PRelu Pow Reciprocal ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin "
+    "ReduceProd ReduceSum ReduceSumSquare Relu Round Selu Shape Sigmoid Sign Sin Sinh Size Softmax "
+    "Softplus Softsign Sqrt Sub Sum Swish Tan Tanh Where Xor MatMul ArgMax ArgMin NonZero Transpose "
+    "Flatten Det Trilu".split()
+)
+SKIPPED = frozenset(
+    "If Loop Scan SequenceMap Constant ConstantOfShape Optional OptionalGetElement OptionalHasElement "
+    "SplitToSequence SequenceAt SequenceConstruct SequenceEmpty SequenceErase SequenceInsert "
+    "SequenceLength ImageDecoder AffineGrid".split()
+)
+
+
+def schemas(last_opset: int) -> Iterator[Any]:
+    """Yield each schema of the standard domain that some opset in range resolves to."""
+    seen: set[tuple[str, int]] = set()
+    names = {s.name for s in defs.get_all_schemas() if s.domain == ""} - SKIPPED
+    for name in sorted(names):
+        for opset in range(FIRST_OPSET, last_opset + 1):
+            try:
+                schema = defs.get_schema(name, opset, "")
+            except defs.SchemaError:
+                continue
+            if not schema.deprecated and (name, schema.since_version) not in seen:
+                seen.add((name, schema.since_version))
+                yield schema
+
+
+def variables(schema: Any) -> dict[str, list[str]]:
+    """Return the dtypes that the standard allows for each type variable of ``schema``."""
+    return {
+        c.type_param_str: [SCHEMA_NAMES[t] for t in c.allowed_type_strs if t in SCHEMA_NAMES]
+        for c in schema.type_constraints
+    }
+
+
+def default_dtype(allowed: Sequence[str]) -> str:
+    """Return the dtype a type variable has while another one is probed."""
+    return next((d for d in ("float32", "int64", "bool") if d in allowed), allowed[0])
+
+
+def single_node_model(schema: Any, binding: Mapping[str, str], opset: int) -> onnx.ModelProto:
+    """Build a model of one ``schema`` node whose type variables are bound by ``binding``."""
+
+    def dtype(formal: Any) -> int:
+        name = binding.get(formal.type_str) or SCHEMA_NAMES[formal.type_str]
+        return DTYPES[name]
+
+    optional = defs.OpSchema.FormalParameterOption.Optional
+    required = [p.name for p in schema.inputs if p.option != optional]
+    inputs = INPUTS.get(schema.name, required)
+    ins = [p for p in schema.inputs if p.name in inputs]
+    outs = [p for p in schema.outputs if p.option != optional] or list(schema.outputs[:1])
+    if schema.name == "Split":
+        outs = [outs[0], outs[0]]
+    values = [(f"y{i}", dtype(p)) for i, p in enumerate(outs)]
+    node = helper.make_node(
+        schema.name,
+        inputs,
+        [n for n, _ in values],
+        domain=schema.domain,
+        **REQUIRED_ATTRIBUTES.get(schema.name, {}),
+    )
+    graph = helper.make_graph(
+        [node],
+        "probe",
+        [helper.make_tensor_value_info(p.name, dtype(p), None) for p in ins],
+        [helper.make_tensor_value_info(n, t, None) for n, t in values],
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=10)
+
+
+def runs(model: onnx.ModelProto, *, execute: bool) -> bool:
+    """Tell whether onnxruntime loads ``model`` and, on request, runs it on ones."""
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    try:
+        session = onnxruntime.InferenceSession(
+            model.SerializeToString(), options, providers=["CPUExecutionProvider"]
+        )
+        types = [i.type for i in session.get_inputs()]
+        if execute and "tensor(bfloat16)" not in types:
+            values = {"tensor(float)": np.float32, "tensor(double)": np.float64}
+            feeds = {}
+            for value in session.get_inputs():
+                kind = value.type[len("tensor(") : -1]
+                if kind == "string":
+                    feeds[value.name] = np.array([["a", "b"], ["c", "d"]], dtype=object)
+                else:
+                    feeds[value.name] = np.ones((2, 2), values.get(value.type, kind))
+            session.run(None, feeds)
+    except Exception:  # noqa: BLE001 - onnxruntime raises a dozen unrelated classes here
+        return False
+    return True
+
+
+def last_loadable_opset() -> int:
+    """Return the newest opset of the standard domain that onnxruntime loads."""
+    for opset in range(defs.onnx_opset_version(), FIRST_OPSET, -1):
+        if runs(single_node_model(defs.get_schema("Abs"), {"T": "float32"}, opset), execute=True):
+            return opset
+    return FIRST_OPSET
+
+
+def probe(last_opset: int) -> dict[str, dict[str, dict[str, list[str]]]]:
+    """Return ``{op: {since_version: {type variable: [dtypes that run]}}}``."""
+    table: dict[str, dict[str, dict[str, list[str]]]] = {}
+    for schema in schemas(last_opset):
+        allowed = variables(schema)
+        if not all(allowed.values()):  # Sequences, optionals and 4-bit types are not casts' business.
+            continue
+        base = {v: default_dtype(d) for v, d in allowed.items()}
+        base.update(DEFAULTS.get(schema.name, {}))
+        opset = max(schema.since_version, FIRST_OPSET)
+        row: dict[str, list[str]] = {}
+        for variable, dtypes in allowed.items():
+            row[variable] = [
+                d
+                for d in dtypes
+                if runs(
+                    single_node_model(schema, {**base, variable: d}, opset),
+                    execute=schema.name in RUNNABLE,
+                )
+            ]
+        table.setdefault(schema.name, {})[str(schema.since_version)] = row
+    return table
+
+
+def main() -> None:
+    """Write the table beside this module (or where ``--output`` says)."""
+    import onnxruntime
+
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--output", type=Path, default=TABLE_PATH)
+    output: Path = parser.parse_args().output
+    last_opset = last_loadable_opset()
+    document = {
+        "versions": {"onnx": onnx.__version__, "onnxruntime": onnxruntime.__version__},
+        "opsets": [FIRST_OPSET, last_opset],
+        "kernels": probe(last_opset),
+    }
+    output.write_text(json.dumps(document, indent=1, sort_keys=True) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,117 @@
+"""Reductions over axes, with TensorFlow's results for empty axes, NaN and narrow integers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from yobx.xbuilder import GraphBuilder
+
+from .casts import cast
+from .dtypes import is_float, numpy_dtype
+from .legalise import legal
+from .probe_kernels import DTYPES
+from .shapes import dims
+
+__all__ = ["reduce", "reduce_logical"]
+
+Axes = Any
+"""Constant axes as an int64 array, or the name of an int64 vector."""
+
+
+def reduce(
+    g: GraphBuilder,
+    kind: str,
+    x: str,
+    axes: Axes,
+    *,
+    keepdims: bool,
+    outputs: list[str] | None = None,
+    name: str | None = None,
+) -> str:
+    """Emit ``Reduce<kind>`` over ``axes``; no axes means no reduction.
+
+    Args:
+        g: The graph.
+        kind: ``Sum``, ``Mean``, ``Max``, ``Min``, ``Prod``.
+        x: The tensor.
+        axes: Which axes.
+        keepdims: Whether reduced axes stay with size 1.
+        outputs: Names to give.
+        name: Node name.
+
+    Returns:
+        Name of the result.
+    """
+    if kind == "Mean" and not is_float(g.get_type(x)):
+        return _integer_mean(g, x, axes, keepdims, outputs)
+    if kind in ("Max", "Min") and _may_be_empty(g, x, axes):
+        x = _with_identity(g, kind, x, axes)
+    emit = getattr(legal(g), f"Reduce{kind}")
+    return str(
+        emit(
+            x,
+            axes,
+            keepdims=int(keepdims),
+            noop_with_empty_axes=1,
+            outputs=outputs,
+            name=name,
+        )
+    )
+
+
+def _may_be_empty(g: GraphBuilder, x: str, axes: Axes) -> bool:
+    """Tell whether a reduced axis is known to have no elements."""
+    known = dims(g, x)
+    if known is None or not isinstance(axes, np.ndarray):
+        return False
+    return any(known[int(a)] == 0 for a in axes.ravel())
+
+
+def _with_identity(g: GraphBuilder, kind: str, x: str, axes: Axes) -> str:
+    """Append one element that never wins along each reduced axis."""
+    dtype = g.get_type(x)
+    kind_of = numpy_dtype(dtype)
+    if is_float(dtype):
+        fill = np.array(-np.inf if kind == "Max" else np.inf, kind_of)
+    else:
+        limits = np.iinfo(kind_of)
+        fill = np.array(limits.min if kind == "Max" else limits.max, kind_of)
+    rank = g.get_rank(x) or 0
+    pads = np.zeros(2 * rank, np.int64)
+    for axis in np.ravel(axes):
+        pads[rank + int(axis) % rank] = 1
+    return str(legal(g).Pad(x, pads, fill))
+
+
+def _integer_mean(
+    g: GraphBuilder, x: str, axes: Axes, keepdims: bool, outputs: list[str] | None
+) -> str:
+    """Sum that wraps, divided by the count and truncated, as Eigen's integer mean is."""
+    dtype = g.get_type(x)
+    total = reduce(g, "Sum", x, axes, keepdims=keepdims)
+    sizes = g.op.Shape(x)
+    picked = g.op.Gather(sizes, axes)
+    count = cast(g, g.op.ReduceProd(picked, keepdims=0), dtype)
+    return str(legal(g).Div(total, count, outputs=outputs))
+
+
+def reduce_logical(
+    g: GraphBuilder,
+    x: str,
+    axes: Axes,
+    *,
+    every: bool,
+    keepdims: bool,
+    outputs: list[str] | None = None,
+    name: str | None = None,
+) -> str:
+    """Emit "all" or "any" of booleans; of no elements, true and false."""
+    number = cast(g, x, np.int32)
+    if every:
+        number = g.op.Sub(np.array(1, np.int32), number)
+    total = reduce(g, "Sum", number, axes, keepdims=keepdims, name=name)
+    if every:
+        return str(g.op.Equal(total, np.array(0, np.int32), outputs=outputs))
+    return str(g.op.Cast(total, to=DTYPES["bool"], outputs=outputs))

@@ -1,0 +1,130 @@
+"""Shapes as values: what is static stays a constant, the rest is read at run time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from yobx.errors import ConversionError
+from yobx.xbuilder import GraphBuilder
+
+__all__ = [
+    "axis_size",
+    "dims",
+    "flatten",
+    "join_dims",
+    "normalise_axis",
+    "rank",
+    "reshape",
+    "scalar",
+    "shape_of",
+    "vector",
+]
+
+Dim = int | str
+"""An integer, or the name of an int64 tensor of shape `()` or `(1,)`, or `(n,)` in a list."""
+
+
+def dims(g: GraphBuilder, x: str) -> tuple[int | None, ...] | None:
+    """Return the static sizes of ``x``, ``None`` for each dynamic one, or ``None`` without a rank."""
+    shape = g.get_shape(x)
+    if not shape.has_rank():
+        return None
+    return tuple(d.as_int() if d.is_int() else None for d in shape.dims())
+
+
+def rank(g: GraphBuilder, x: str) -> int:
+    """Return the rank of ``x``.
+
+    Raises:
+        ConversionError: If it is unknown; the message says what to pin.
+    """
+    known = g.get_rank(x)
+    if known is None:
+        raise ConversionError(
+            f"The rank of {x!r} is needed here and not known. Pin it: give the model an input with a "
+            "known rank, or call tf.ensure_shape(x, [None, ...]) before this operation."
+        )
+    return known
+
+
+def normalise_axis(axis: int, rank_of_x: int) -> int:
+    """Return ``axis`` counted from the front."""
+    return axis + rank_of_x if axis < 0 else axis
+
+
+def shape_of(g: GraphBuilder, x: str, start: int = 0, end: int | None = None) -> str:
+    """Return the shape of ``x`` between two axes, int64 of shape `(n,)`."""
+    keywords: dict[str, int] = {} if start == 0 else {"start": start}
+    if end is not None:
+        keywords["end"] = end
+    return str(g.op.Shape(x, **keywords))
+
+
+def axis_size(g: GraphBuilder, x: str, axis: int) -> Dim:
+    """Return the size of one axis: an integer if static, else an int64 tensor of shape `(1,)`."""
+    known = dims(g, x)
+    if known is not None:
+        axis = normalise_axis(axis, len(known))
+        size = known[axis]
+        if size is not None:
+            return size
+    return shape_of(g, x, axis, axis + 1 if axis != -1 else None)
+
+
+def vector(g: GraphBuilder, x: str, dtype: Any = np.int64) -> str:
+    """Return ``x`` (a scalar or a vector) as a vector of ``dtype``."""
+    from .casts import cast
+
+    x = cast(g, x, dtype)
+    if g.get_rank(x) == 1:
+        return x
+    return str(g.op.Reshape(x, np.array([-1], np.int64)))
+
+
+def scalar(g: GraphBuilder, x: str) -> str:
+    """Return the single element of ``x`` as a tensor of shape `()`."""
+    if g.get_rank(x) == 0:
+        return x
+    return str(g.op.Reshape(x, np.array([], np.int64)))
+
+
+def join_dims(g: GraphBuilder, parts: Sequence[Dim]) -> str | np.ndarray[Any, Any]:
+    """Return one int64 vector made of ``parts``: integers, or names of int64 scalars or vectors."""
+    if all(isinstance(p, int) for p in parts):
+        return np.array(parts, np.int64)
+    pieces: list[Any] = []
+    run: list[int] = []
+    for part in parts:
+        if isinstance(part, int):
+            run.append(part)
+            continue
+        if run:
+            pieces.append(np.array(run, np.int64))
+            run = []
+        pieces.append(vector(g, part))
+    if run:
+        pieces.append(np.array(run, np.int64))
+    return pieces[0] if len(pieces) == 1 else str(g.op.Concat(*pieces, axis=0))
+
+
+def reshape(
+    g: GraphBuilder,
+    x: str,
+    parts: Sequence[Dim],
+    outputs: list[str] | None = None,
+    name: str | None = None,
+) -> str:
+    """Emit a ``Reshape`` to ``parts``; an integer 0 is a size of zero, -1 is inferred."""
+    zero = any(isinstance(p, int) and p == 0 for p in parts)
+    named = any(not isinstance(p, int) for p in parts)
+    inferred = any(isinstance(p, int) and p == -1 for p in parts)
+    keywords = {"allowzero": 1} if (zero or named) and not inferred else {}
+    return str(g.op.Reshape(x, join_dims(g, parts), outputs=outputs, name=name, **keywords))
+
+
+def flatten(g: GraphBuilder, x: str) -> str:
+    """Return ``x`` with one axis, shape `(n,)`."""
+    return x if g.get_rank(x) == 1 else str(g.op.Reshape(x, np.array([-1], np.int64)))

@@ -1,0 +1,77 @@
+"""What convolutions and poolings read from their attributes: window, padding and layout."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from yobx.lowering.layout import channels_first, channels_last
+from yobx.lowering.padding import Window, same_pads
+from yobx.lowering.shapes import Dim
+from yobx.xbuilder import GraphBuilder
+
+from ._op import attr, data_format, int_list, unsupported
+
+__all__ = ["in_channels_first", "padding_pairs", "spatial", "window_of"]
+
+
+def spatial(values: Sequence[int], last: bool) -> tuple[int, ...]:
+    """Keep the spatial entries of a list with one entry per axis."""
+    return tuple(values[1:-1] if last else values[2:])
+
+
+def window_of(op: Any, kernel: Sequence[int], default_format: str = "NHWC") -> Window:
+    """Return the window of an op with attributes ``strides`` and perhaps ``dilations``."""
+    last, _ = data_format(op, default_format)
+    strides = int_list(op, "strides")
+    dilations = [int(d) for d in attr(op, "dilations", [1] * len(strides))]
+    batch_channel = [strides[0], strides[-1 if last else 1]]
+    if batch_channel != [1, 1]:
+        unsupported(op, "strides over batch and channels must be 1", f"strides={strides}")
+    return Window(tuple(kernel), spatial(strides, last), spatial(dilations, last))
+
+
+def padding_pairs(
+    g: GraphBuilder, op: Any, x: str, window: Window, default_format: str = "NHWC"
+) -> list[tuple[Dim, Dim]]:
+    """Return (begin, end) per spatial axis of the channels-first ``x``."""
+    padding = str(attr(op, "padding"))
+    n = len(window.kernel)
+    if padding == "VALID":
+        return [(0, 0)] * n
+    if padding == "SAME":
+        return same_pads(g, x, range(2, 2 + n), window)
+    flat = int_list(op, "explicit_paddings")
+    last, _ = data_format(op, default_format)
+    pairs = list(zip(flat[::2], flat[1::2], strict=True))
+    return list(spatial(pairs, last))  # type: ignore[arg-type]
+
+
+def in_channels_first(
+    g: GraphBuilder,
+    op: Any,
+    x: str,
+    n: int,
+    outputs: list[str],
+    compute: Callable[[str, list[str] | None], str],
+    default_format: str = "NHWC",
+) -> str:
+    """Run ``compute(channels-first x, output names)`` between the transposes the format needs.
+
+    Args:
+        g: The graph.
+        op: The TensorFlow op.
+        x: Its data input.
+        n: Number of spatial axes.
+        outputs: Names to write.
+        compute: Emits the operator.
+        default_format: Format if the op has no ``data_format``.
+
+    Returns:
+        Name of the result in the op's own format.
+    """
+    last, _ = data_format(op, default_format)
+    if not last:
+        return compute(x, outputs[:1])
+    result = compute(channels_first(g, x, n + 2), None)
+    return channels_last(g, result, n + 2, outputs=outputs[:1])

@@ -1,0 +1,252 @@
+"""Arithmetic with conventions of its own: division, remainders, powers, products that skip zeros."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from yobx.lowering import transcendental as lib
+from yobx.lowering.casts import cast
+from yobx.lowering.integers import (
+    floor_divide,
+    floor_modulo,
+    truncate_divide,
+    truncate_modulo,
+)
+from yobx.lowering.legalise import legal
+from yobx.xbuilder import GraphBuilder
+
+from ..register import register_tf_op_converter
+from ._op import BOOL, FLOATS, FLOATS32, INTS, NUMBERS, UINTS, constant
+from ._patterns import match_gelu
+
+_UNARY_LIBRARY = {
+    "Acosh": lib.acosh,
+    "Asinh": lib.asinh,
+    "Atanh": lib.atanh,
+    "Cosh": lib.cosh,
+    "Expm1": lib.expm1,
+    "Log1p": lib.log1p,
+    "Rsqrt": lib.rsqrt,
+    "Sinh": lib.sinh,
+    "Tan": lib.tan,
+}
+
+
+@register_tf_op_converter(tuple(_UNARY_LIBRARY), dtypes=FLOATS)
+def convert_library(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+    """A function written out of other ones."""
+    emit = _UNARY_LIBRARY[op.type]
+    return emit(g, op.inputs[0].name, outputs=outputs[:1], name=op.name)
+
+
+@register_tf_op_converter("Mul", dtypes=NUMBERS)
+def convert_mul(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+    """Product; the last product of an exact GELU becomes one ``Gelu``."""
+    source = match_gelu(g, op)
+    if source is not None:
+        return str(legal(g).Gelu(source, outputs=outputs[:1], name=op.name))
+    x, y = (i.name for i in op.inputs)
+    return str(legal(g).Mul(x, y, outputs=outputs[:1], name=op.name))
+
+
+@register_tf_op_converter("Div", dtypes=NUMBERS)
+def convert_div(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+    """Quotient: exact for floats, truncated for integers."""
+    x, y = (i.name for i in op.inputs)
+    if op.inputs[0].dtype.is_floating:
+        return str(legal(g).Div(x, y, outputs=outputs[:1], name=op.name))
+    return truncate_divide(g, x, y, outputs=outputs[:1], name=op.name)
+
+
+@register_tf_op_converter("TruncateDiv", dtypes=(*INTS, *UINTS))
+def convert_truncate_div(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+    """Quotient rounded towards zero."""
+    x, y = (i.name for i in op.inputs)
+    return truncate_divide(g, x, y, outputs=outputs[:1], name=op.name)
+
+
+@register_tf_op_converter("FloorDiv", dtypes=NUMBERS)
+def convert_floor_div(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+    """Quotient rounded towards minus infinity."""
+    x, y = (i.name for i in op.inputs)
+    return floor_divide(g, x, y, outputs=outputs[:1], name=op.name)
+
+
+@register_tf_op_converter("FloorMod", dtypes=NUMBERS)
+def convert_floor_mod(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+    """Remainder with the sign of the divisor."""
+    x, y = (i.name for i in op.inputs)
+    return floor_modulo(g, x, y, outputs=outputs[:1], name=op.name)
+
+
+@register_tf_op_converter(("Mod", "TruncateMod"), dtypes=(*FLOATS, "int32", "int64"))
+def convert_truncate_mod(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+    """Remainder with the sign of the dividend."""
+    x, y = (i.name for i in op.inputs)
+    return truncate_modulo(g, x, y, outputs=outputs[:1], name=op.name)
+
+
+def _where_zero(
+    g: GraphBuilder, operand: str, value: str, outputs: list[str], name: str
+) -> str:
+    """Emit ``value``, and zero wherever ``operand`` is zero (even against NaN)."""
+    zero = lib.const(g, operand, 0)
+    skipped = legal(g).Equal(operand, zero)
+    return str(legal(g).Where(skipped, zero, value, outputs=outputs, name=name))
+
+
+@register_tf_op_converter("DivNoNan", dtypes=FLOATS)
+def convert_div_no_nan(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+    """Quotient, zero where the divisor is zero."""
+    x, y = (i.name for i in op.inputs)
+    return _where_zero(g, y, legal(g).Div(x, y), outputs[:1], op.name)
+
+
+@register_tf_op_converter("MulNoNan", dtypes=FLOATS)
+def convert_mul_no_nan(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+    """Product, zero where the second factor is zero."""
+    x, y = (i.name for i in op.inputs)
+    return _where_zero(g, y, legal(g).Mul(x, y), outputs[:1], op.name)
+
+
+@register_tf_op_converter("Xdivy", dtypes=FLOATS)
+def convert_xdivy(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+    """``x / y``, zero where ``x`` is zero."""
+    x, y = (i.name for i in op.inputs)
+    return _where_zero(g, x, legal(g).Div(x, y), outputs[:1], op.name)
+
+
+@register_tf_op_converter("Xlogy", dtypes=FLOATS)
+def convert_xlogy(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+    """``x * log(y)``, zero where ``x`` is zero."""
+    x, y = (i.name for i in op.inputs)
+    return _where_zero(g, x, legal(g).Mul(x, legal(g).Log(y)), outputs[:1], op.name)
+
+
+@register_tf_op_converter("Xlog1py", dtypes=FLOATS)
+def convert_xlog1py(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+    """``x * log(1 + y)``, zero where ``x`` is zero."""
+    x, y = (i.name for i in op.inputs)
+    return _where_zero(g, x, legal(g).Mul(x, lib.log1p(g, y)), outputs[:1], op.name)
+
+
+@register_tf_op_converter("Pow", dtypes=NUMBERS)
+def convert_pow(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+    """Power; small constant exponents become products."""
+    x, y = (i.name for i in op.inputs)
+    exponent = constant(g, op, 1)
+    if exponent is not None and exponent.ndim == 0 and exponent == 2:
+        return str(legal(g).Mul(x, x, outputs=outputs[:1], name=op.name))
+    return str(legal(g).Pow(x, y, outputs=outputs[:1], name=op.name))
+
+
+@register_tf_op_converter("Square", dtypes=NUMBERS)
+def convert_square(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+    """``x * x``."""
+    x = op.inputs[0].name
+    return str(legal(g).Mul(x, x, outputs=outputs[:1], name=op.name))
+
+
+@register_tf_op_converter("SquaredDifference", dtypes=(*FLOATS, "int32", "int64"))
+def convert_squared_difference(
+    g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any
+) -> str:
+    """``(x - y) ** 2``."""
+    x, y = (i.name for i in op.inputs)
+    difference = legal(g).Sub(x, y)
+    return str(legal(g).Mul(difference, difference, outputs=outputs[:1], name=op.name))
+
+
+@register_tf_op_converter(("Reciprocal", "Inv"), dtypes=(*FLOATS, *INTS))
+def convert_reciprocal(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+    """``1 / x``, truncated for integers."""
+    x = op.inputs[0].name
+    if op.inputs[0].dtype.is_floating:
+        return str(legal(g).Reciprocal(x, outputs=outputs[:1], name=op.name))
+    one = g.make_initializer(None, lib.const(g, x, 1))
+    return truncate_divide(g, one, x, outputs=outputs[:1], name=op.name)
+
+
+@register_tf_op_converter("Round", dtypes=(*FLOATS, *INTS))
+def convert_round(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+    """Nearest integer, halves to even."""
+    emit = legal(g).Round if op.inputs[0].dtype.is_floating else g.op.Identity
+    return str(emit(op.inputs[0].name, outputs=outputs[:1], name=op.name))
+
+
+@register_tf_op_converter("IsFinite", dtypes=(*FLOATS, *BOOL))
+def convert_is_finite(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+    """Neither NaN nor infinite."""
+    x = op.inputs[0].name
+    odd = g.op.Or(legal(g).IsNaN(x), legal(g).IsInf(x))
+    return str(g.op.Not(odd, outputs=outputs[:1], name=op.name))
+
+
+@register_tf_op_converter("Atan2", dtypes=FLOATS32)
+def convert_atan2(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+    """Angle of the point ``(x, y)``, in `(-pi, pi]`, signed zeros and infinities included."""
+    y, x = (lib.in_float32(g, i.name) for i in op.inputs)
+    f = np.float32
+    half, quarter = f(np.pi / 2), f(np.pi / 4)
+    infinite = g.op.And(g.op.IsInf(x), g.op.IsInf(y))
+    ax, ay = g.op.Abs(x), g.op.Abs(y)
+    swap = g.op.Greater(ay, ax)
+    big, small = g.op.Where(swap, ay, ax), g.op.Where(swap, ax, ay)
+    origin = g.op.Equal(big, f(0))
+    ratio = g.op.Div(small, g.op.Where(origin, f(1), big))
+    angle = g.op.Atan(g.op.Where(infinite, f(1), ratio))
+    angle = g.op.Where(infinite, quarter, angle)
+    angle = g.op.Where(swap, g.op.Sub(half, angle), angle)
+    left = g.op.Less(_signed(g, x), f(0))
+    angle = g.op.Where(left, g.op.Sub(f(np.pi), angle), angle)
+    down = g.op.Less(_signed(g, y), f(0))
+    angle = g.op.Where(down, g.op.Neg(angle), angle)
+    nan = g.op.Or(g.op.IsNaN(x), g.op.IsNaN(y))
+    angle = g.op.Where(nan, f(np.nan), angle)
+    return cast(g, angle, op.outputs[0].dtype.as_numpy_dtype, outputs=outputs[:1])
+
+
+def _signed(g: GraphBuilder, x: str) -> str:
+    """Return something with the sign of ``x``, minus zero being negative."""
+    zero = g.op.Equal(x, np.float32(0))
+    return str(g.op.Where(zero, g.op.Reciprocal(x), x))
+
+
+@register_tf_op_converter("ClipByValue", dtypes=NUMBERS)
+def convert_clip(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+    """``max(min(x, high), low)``."""
+    x, low, high = (i.name for i in op.inputs)
+    if op.inputs[1].shape.rank == 0 and op.inputs[2].shape.rank == 0:
+        return str(legal(g).Clip(x, low, high, outputs=outputs[:1], name=op.name))
+    below = legal(g).Min(x, high)
+    return str(legal(g).Max(below, low, outputs=outputs[:1], name=op.name))
+
+
+@register_tf_op_converter("ApproximateEqual", dtypes=(*NUMBERS, *BOOL))
+def convert_approximate_equal(
+    g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any
+) -> str:
+    """``abs(x - y) < tolerance``."""
+    x, y = (i.name for i in op.inputs)
+    if op.inputs[0].dtype.is_unsigned:
+        distance = legal(g).Sub(legal(g).Max(x, y), legal(g).Min(x, y))
+    else:
+        distance = legal(g).Abs(legal(g).Sub(x, y))
+    tolerance = np.float32(op.get_attr("tolerance"))
+    if op.inputs[0].dtype.is_floating:
+        bound: Any = lib.const(g, x, tolerance)
+    else:
+        distance, bound = cast(g, distance, np.float32), tolerance
+    return str(legal(g).Less(distance, bound, outputs=outputs[:1], name=op.name))
+
+
+@register_tf_op_converter(("LeftShift", "RightShift"), dtypes=(*INTS, *UINTS))
+def convert_shift(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+    """Shift of bits; signed numbers shift their sign in, distances are clamped to the width."""
+    from yobx.lowering.bits import shift_left, shift_right
+
+    x, y = (i.name for i in op.inputs)
+    emit = shift_left if op.type == "LeftShift" else shift_right
+    return emit(g, x, y, outputs=outputs[:1], name=op.name)

@@ -1,0 +1,118 @@
+"""Constants, and operations that pass a value on unchanged."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from yobx.lowering import shapes
+from yobx.lowering.casts import cast
+from yobx.lowering.dtypes import numpy_dtype
+from yobx.lowering.legalise import legal
+from yobx.lowering.transcendental import in_float32
+from yobx.xbuilder import GraphBuilder
+
+from ..register import register_tf_op_converter
+from ._op import ALL, MOVABLE, out_dtype
+
+_PASS_THROUGH = (
+    "CheckNumerics",
+    "CheckNumericsV2",
+    "DeepCopy",
+    "EnsureShape",
+    "GuaranteeConst",
+    "Identity",
+    "IdentityN",
+    "PlaceholderWithDefault",
+    "PreventGradient",
+    "ReadVariableOp",
+    "Snapshot",
+    "StopGradient",
+)
+
+
+@register_tf_op_converter("Const")
+def convert_const(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+    """A constant tensor."""
+    import tensorflow as tf
+
+    value = tf.make_ndarray(op.get_attr("value"))
+    if value.dtype == object:
+        value = np.array([v.decode() for v in value.ravel()], object).reshape(value.shape)
+    return g.make_initializer(outputs[0], value)
+
+
+@register_tf_op_converter(_PASS_THROUGH)
+def convert_identity(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+    """The inputs themselves, under another name: no node."""
+    for name, tensor in zip(outputs, op.inputs, strict=False):
+        g.alias(name, tensor.name)
+    return outputs[0]
+
+
+@register_tf_op_converter(("NoOp", "Assert"))
+def convert_nothing(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+    """Nothing: ONNX has no side effects."""
+    return ""
+
+
+@register_tf_op_converter(("ZerosLike", "OnesLike"), dtypes=MOVABLE)
+def convert_like(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+    """Zeros or ones of the shape of a tensor."""
+    value = 0 if op.type == "ZerosLike" else 1
+    fill = np.array(value, numpy_dtype(out_dtype(op)))
+    shape = shapes.shape_of(g, op.inputs[0].name)
+    return str(g.op.Expand(fill, shape, outputs=outputs[:1], name=op.name))
+
+
+@register_tf_op_converter(("Fill", "BroadcastTo"), dtypes=ALL)
+def convert_fill(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+    """A value broadcast to a shape."""
+    value, shape = (0, 1) if op.type == "BroadcastTo" else (1, 0)
+    sizes = shapes.vector(g, op.inputs[shape].name)
+    x = op.inputs[value].name
+    return str(legal(g).Expand(x, sizes, outputs=outputs[:1], name=op.name))
+
+
+@register_tf_op_converter("Empty", dtypes=(*MOVABLE,))
+def convert_empty(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+    """A tensor whose contents TensorFlow leaves open: zeros."""
+    fill = np.array(0, numpy_dtype(out_dtype(op)))
+    sizes = shapes.vector(g, op.inputs[0].name)
+    return str(g.op.Expand(fill, sizes, outputs=outputs[:1], name=op.name))
+
+
+@register_tf_op_converter("BroadcastArgs", dtypes=("int32", "int64"))
+def convert_broadcast_args(
+    g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any
+) -> str:
+    """The shape that two shapes broadcast to."""
+    one = np.array(1, np.int64)
+    a, b = (shapes.vector(g, i.name) for i in op.inputs)
+    shape = g.op.Shape(g.op.Add(g.op.Expand(one, a), g.op.Expand(one, b)))
+    return cast(g, shape, out_dtype(op), outputs=outputs[:1])
+
+
+@register_tf_op_converter("Range", dtypes=("float32", "float64", "float16", "bfloat16", "int32", "int64", "int16", "int8"))
+def convert_range(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+    """Numbers from start to limit in steps of delta."""
+    start, limit, delta = (i.name for i in op.inputs)
+    return str(legal(g).Range(start, limit, delta, outputs=outputs[:1], name=op.name))
+
+
+@register_tf_op_converter("LinSpace", dtypes=("float32", "float64", "float16", "bfloat16", "int32", "int64"))
+def convert_linspace(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+    """``num`` numbers from start to stop, both included."""
+    start, stop = (in_float32(g, i.name) for i in op.inputs[:2])
+    num = shapes.scalar(g, cast(g, op.inputs[2].name, np.int64))
+    one = np.array(1, np.int64)
+    steps = cast(g, g.op.Max(g.op.Sub(num, one), one), g.get_type(start))
+    index = g.op.Range(np.array(0, np.int64), num, one)
+    count = cast(g, index, g.get_type(start))
+    delta = g.op.Div(g.op.Sub(stop, start), steps)
+    line = g.op.Add(start, g.op.Mul(count, delta))
+    last = g.op.And(g.op.Equal(index, g.op.Sub(num, one)), g.op.Greater(num, one))
+    value = g.op.Where(last, stop, line)
+    return cast(g, value, out_dtype(op), outputs=outputs[:1])
+

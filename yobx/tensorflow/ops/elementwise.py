@@ -1,0 +1,102 @@
+"""Operations that are one ONNX operator, element by element: two tables and two functions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from yobx.lowering.legalise import legal
+from yobx.xbuilder import GraphBuilder
+
+from ..register import register_tf_op_converter
+from ._op import ALL, BOOL, FLOATS, FLOATS32, INTS, MOVABLE, NUMBERS, STRING, UINTS
+
+#: TensorFlow op -> (ONNX op, dtypes). float64 is missing where onnxruntime has no such kernel.
+UNARY: dict[str, tuple[str, tuple[str, ...]]] = {
+    "Abs": ("Abs", (*FLOATS, *INTS)),
+    "Acos": ("Acos", FLOATS32),
+    "Asin": ("Asin", FLOATS32),
+    "Atan": ("Atan", FLOATS32),
+    "Ceil": ("Ceil", FLOATS),
+    "Cos": ("Cos", FLOATS),
+    "Exp": ("Exp", FLOATS),
+    "Floor": ("Floor", FLOATS),
+    "Invert": ("BitwiseNot", (*INTS, *UINTS)),
+    "IsInf": ("IsInf", (*FLOATS, *BOOL)),
+    "IsNan": ("IsNaN", (*FLOATS, *BOOL)),
+    "Log": ("Log", FLOATS),
+    "LogicalNot": ("Not", BOOL),
+    "Neg": ("Neg", (*FLOATS, *INTS)),
+    "Rint": ("Round", FLOATS),
+    "Sign": ("Sign", (*FLOATS, *INTS)),
+    "Sigmoid": ("Sigmoid", FLOATS),
+    "Sin": ("Sin", FLOATS),
+    "Sqrt": ("Sqrt", FLOATS),
+    "Tanh": ("Tanh", FLOATS),
+}
+
+BINARY: dict[str, tuple[str, tuple[str, ...]]] = {
+    "Sub": ("Sub", NUMBERS),
+    "BitwiseAnd": ("BitwiseAnd", (*INTS, *UINTS)),
+    "BitwiseOr": ("BitwiseOr", (*INTS, *UINTS)),
+    "BitwiseXor": ("BitwiseXor", (*INTS, *UINTS)),
+    "Greater": ("Greater", MOVABLE),
+    "GreaterEqual": ("GreaterOrEqual", MOVABLE),
+    "Less": ("Less", MOVABLE),
+    "LessEqual": ("LessOrEqual", MOVABLE),
+    "LogicalAnd": ("And", BOOL),
+    "LogicalOr": ("Or", BOOL),
+    "Maximum": ("Max", NUMBERS),
+    "Minimum": ("Min", NUMBERS),
+    "RealDiv": ("Div", FLOATS),
+}
+
+
+def convert_unary(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+    """One ONNX operator on one tensor."""
+    emit = getattr(legal(g), UNARY[op.type][0])
+    return str(emit(op.inputs[0].name, outputs=outputs[:1], name=op.name))
+
+
+def convert_binary(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+    """One ONNX operator on two tensors that broadcast."""
+    emit = getattr(legal(g), BINARY[op.type][0])
+    return str(emit(op.inputs[0].name, op.inputs[1].name, outputs=outputs[:1], name=op.name))
+
+
+for _name, (_, _dtypes) in UNARY.items():
+    register_tf_op_converter(_name, dtypes=_dtypes)(convert_unary)
+for _name, (_, _dtypes) in BINARY.items():
+    register_tf_op_converter(_name, dtypes=_dtypes)(convert_binary)
+
+
+@register_tf_op_converter(("Add", "AddV2"), dtypes=(*NUMBERS, *STRING))
+def convert_add(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+    """Sum of two tensors; of strings, their concatenation."""
+    x, y = (i.name for i in op.inputs)
+    emit = g.op.StringConcat if op.inputs[0].dtype.name == "string" else legal(g).Add
+    return str(emit(x, y, outputs=outputs[:1], name=op.name))
+
+
+@register_tf_op_converter("Equal", dtypes=ALL)
+def convert_equal(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+    """Equality of two tensors that broadcast."""
+    x, y = (i.name for i in op.inputs)
+    return str(legal(g).Equal(x, y, outputs=outputs[:1], name=op.name))
+
+
+@register_tf_op_converter("NotEqual", dtypes=ALL)
+def convert_not_equal(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+    """Negated equality."""
+    x, y = (i.name for i in op.inputs)
+    return str(g.op.Not(legal(g).Equal(x, y), outputs=outputs[:1], name=op.name))
+
+
+@register_tf_op_converter(("AddN", "AccumulateNV2"), dtypes=NUMBERS)
+def convert_add_n(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+    """Sum of several tensors of one shape, from left to right."""
+    total = op.inputs[0].name
+    for tensor in op.inputs[1:-1]:
+        total = legal(g).Add(total, tensor.name)
+    if len(op.inputs) == 1:
+        return str(g.op.Identity(total, outputs=outputs[:1], name=op.name))
+    return str(legal(g).Add(total, op.inputs[-1].name, outputs=outputs[:1], name=op.name))

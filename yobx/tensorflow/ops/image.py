@@ -1,0 +1,142 @@
+"""Resizing of images `(n, h, w, c)`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from yobx.lowering import shapes
+from yobx.lowering.casts import cast
+from yobx.lowering.layout import channels_first, channels_last
+from yobx.lowering.resample import (
+    Axis,
+    area_weights,
+    cubic_weights,
+    kernel_weights,
+    resample,
+)
+from yobx.xbuilder import GraphBuilder
+
+from ..register import register_tf_op_converter
+from ._op import FLOATS, INTS, MOVABLE, attr, constant, dims, require_constant, unsupported
+
+_IMAGES = (*FLOATS, *INTS, "uint8", "uint16")
+
+
+def _flags(op: Any) -> tuple[bool, bool]:
+    return bool(attr(op, "align_corners", False)), bool(attr(op, "half_pixel_centers", False))
+
+
+def _static_axes(g: GraphBuilder, op: Any) -> tuple[Axis, Axis]:
+    """Return both axes; filters by weights need static sizes."""
+    size = require_constant(g, op, 1, "size")
+    known = dims(g, op, 0)
+    if known is None or known[1] is None or known[2] is None:
+        unsupported(op, "height and width must be static", f"shape={known}")
+    align, half = _flags(op)
+    return (
+        Axis(known[1], int(size[0]), align, half),
+        Axis(known[2], int(size[1]), align, half),
+    )
+
+
+@register_tf_op_converter("ResizeBilinear", dtypes=_IMAGES)
+def convert_bilinear(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+    """Linear interpolation between the four neighbours; the result is float32."""
+    align, half = _flags(op)
+    mode = "align_corners" if align else "half_pixel" if half else "asymmetric"
+    x = channels_first(g, cast(g, op.inputs[0].name, np.float32), 4)
+    sizes = g.op.Concat(
+        g.op.Shape(x, start=0, end=2), shapes.vector(g, op.inputs[1].name), axis=0
+    )
+    resized = g.op.Resize(
+        x, None, None, sizes, mode="linear", coordinate_transformation_mode=mode, name=op.name
+    )
+    return channels_last(g, resized, 4, outputs=outputs[:1])
+
+
+@register_tf_op_converter("ResizeNearestNeighbor", dtypes=MOVABLE)
+def convert_nearest(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+    """The nearest element along each axis, found by TensorFlow's own float32 formula."""
+    x = op.inputs[0].name
+    sizes = shapes.vector(g, op.inputs[1].name)
+    wanted = constant(g, op, 1)
+    known = dims(g, op, 0)
+    for i, axis in enumerate((1, 2)):
+        size = None if known is None else known[axis]
+        names = outputs[:1] if axis == 2 else None
+        if size is not None and wanted is not None:
+            index: Any = _nearest_static(size, int(wanted[i]), *_flags(op))
+        else:
+            index = _nearest_dynamic(g, x, axis, sizes, i, *_flags(op))
+        x = g.op.Gather(x, index, axis=axis, outputs=names, name=op.name)
+    return x
+
+
+def _nearest_static(size: int, wanted: int, align: bool, half: bool) -> np.ndarray[Any, Any]:
+    f = np.float32
+    scale = f((size - 1) / f(wanted - 1)) if align and wanted > 1 else f(f(size) / f(wanted))
+    place = (np.arange(wanted, dtype=f) + f(0.5 if half else 0.0)) * scale
+    # Halves go away from zero here, which for places >= 0 is upwards.
+    index = np.floor(place + f(0.5)) if align else np.floor(place)
+    return np.clip(index, 0, size - 1).astype(np.int64)
+
+
+def _nearest_dynamic(
+    g: GraphBuilder, x: str, axis: int, sizes: str, i: int, align: bool, half: bool
+) -> str:
+    f = np.float32
+    size = g.op.Squeeze(g.op.Shape(x, start=axis, end=axis + 1))
+    wanted = g.op.Gather(sizes, np.array(i, np.int64))
+    one = np.array(1, np.int64)
+    top, last = cast(g, size, f), g.op.Sub(size, one)
+    bottom = cast(g, wanted, f)
+    scale = g.op.Div(top, bottom)
+    if align:
+        corners = g.op.Div(
+            cast(g, last, f), cast(g, g.op.Max(g.op.Sub(wanted, one), one), f)
+        )
+        scale = g.op.Where(g.op.Greater(wanted, one), corners, scale)
+    steps = cast(g, g.op.Range(np.array(0, np.int64), wanted, one), f)
+    place = g.op.Mul(g.op.Add(steps, f(0.5)) if half else steps, scale)
+    index = cast(g, g.op.Floor(g.op.Add(place, f(0.5)) if align else place), np.int64)
+    return str(g.op.Min(index, last))
+
+
+@register_tf_op_converter("ResizeBicubic", dtypes=_IMAGES)
+def convert_bicubic(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+    """Cubic interpolation, with the weights of TensorFlow's table."""
+    rows, columns = (cubic_weights(a) for a in _static_axes(g, op))
+    x = cast(g, op.inputs[0].name, np.float32)
+    return resample(g, x, rows, columns, outputs=outputs[:1], name=op.name)
+
+
+@register_tf_op_converter("ResizeArea", dtypes=_IMAGES)
+def convert_area(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+    """Average over the area that each pixel of the result covers."""
+    rows, columns = (area_weights(a) for a in _static_axes(g, op))
+    x = cast(g, op.inputs[0].name, np.float32)
+    return resample(g, x, rows, columns, outputs=outputs[:1], name=op.name)
+
+
+@register_tf_op_converter("ScaleAndTranslate", dtypes=_IMAGES)
+def convert_scale_and_translate(
+    g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any
+) -> str:
+    """Scaling and moving by a filter, antialiased on request."""
+    size = require_constant(g, op, 1, "size")
+    scale = require_constant(g, op, 2, "scale")
+    translation = require_constant(g, op, 3, "translation")
+    known = dims(g, op, 0)
+    if known is None or known[1] is None or known[2] is None:
+        unsupported(op, "height and width must be static", f"shape={known}")
+    kernel, antialias = str(attr(op, "kernel_type")), bool(attr(op, "antialias"))
+    rows, columns = (
+        kernel_weights(
+            int(known[1 + i] or 0), int(size[i]), scale[i], translation[i], kernel, antialias
+        )
+        for i in (0, 1)
+    )
+    x = cast(g, op.inputs[0].name, np.float32)
+    return resample(g, x, rows, columns, outputs=outputs[:1], name=op.name)

@@ -1,0 +1,82 @@
+"""Poolings."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+from yobx.lowering.padding import Window
+from yobx.lowering.pool import average_pool, max_pool
+from yobx.xbuilder import GraphBuilder
+
+from ..register import register_tf_op_converter
+from ._op import FLOATS, NUMBERS, attr, data_format, int_list, require_constant, unsupported
+from ._window import in_channels_first, padding_pairs, spatial
+
+_FORMAT = {4: "NHWC", 5: "NDHWC"}
+
+
+def _window(op: Any, ksize: list[int], strides: list[int]) -> Window:
+    last, name = data_format(op, _FORMAT[len(ksize)])
+    if name == "NCHW_VECT_C":
+        unsupported(op, "the layout must be NHWC or NCHW", f"data_format={name}")
+    kernel = spatial(ksize, last)
+    outside = [ksize[0], ksize[-1 if last else 1], strides[0], strides[-1 if last else 1]]
+    if outside != [1, 1, 1, 1]:
+        unsupported(op, "windows over batch and channels must be 1", f"ksize={ksize}")
+    return Window(kernel, spatial(strides, last), (1,) * len(kernel))
+
+
+def _pool(g: GraphBuilder, outputs: list[str], op: Any, window: Window, emit: Any) -> str:
+    n = len(window.kernel)
+
+    def compute(x: str, names: list[str] | None) -> str:
+        pairs = padding_pairs(g, op, x, window, _FORMAT[n + 2])
+        return str(emit(g, x, window, pairs, outputs=names, name=op.name))
+
+    return in_channels_first(g, op, op.inputs[0].name, n, outputs, compute, _FORMAT[n + 2])
+
+
+@register_tf_op_converter(("MaxPool", "MaxPool3D"), dtypes=NUMBERS)
+def convert_max_pool(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+    """Largest element of each window."""
+    window = _window(op, int_list(op, "ksize"), int_list(op, "strides"))
+    return _pool(g, outputs, op, window, max_pool)
+
+
+@register_tf_op_converter("MaxPoolV2", dtypes=NUMBERS)
+def convert_max_pool_v2(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+    """Largest element of each window; window and strides are inputs."""
+    ksize = [int(v) for v in require_constant(g, op, 1, "ksize")]
+    strides = [int(v) for v in require_constant(g, op, 2, "strides")]
+    return _pool(g, outputs, op, _window(op, ksize, strides), max_pool)
+
+
+@register_tf_op_converter(("AvgPool", "AvgPool3D"), dtypes=FLOATS)
+def convert_average_pool(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+    """Mean of each window, padding not counted."""
+    window = _window(op, int_list(op, "ksize"), int_list(op, "strides"))
+    return _pool(g, outputs, op, window, average_pool)
+
+
+@register_tf_op_converter("MaxPoolWithArgmax", dtypes=NUMBERS)
+def convert_max_pool_with_argmax(
+    g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any
+) -> str:
+    """Largest element of each window and its flat index in NHWC order."""
+    from yobx.lowering.pool import max_pool_with_indices
+
+    window = _window(op, int_list(op, "ksize"), int_list(op, "strides"))
+    values, indices = max_pool_with_indices(
+        g,
+        op.inputs[0].name,
+        window,
+        lambda x: padding_pairs(g, op, x, window),
+        with_batch=bool(attr(op, "include_batch_in_index")),
+    )
+    g.op.Identity(values, outputs=outputs[:1], name=op.name)
+    to = 7 if op.outputs[1].dtype.name == "int64" else 6
+    g.op.Cast(indices, to=to, outputs=outputs[1:2])
+    return outputs[0]
+
+

@@ -1,0 +1,129 @@
+"""Reductions, positions of extremes and running sums."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from yobx.lowering import shapes
+from yobx.lowering.casts import cast
+from yobx.lowering.legalise import legal
+from yobx.lowering.reduce import reduce, reduce_logical
+from yobx.xbuilder import GraphBuilder
+
+from ..register import register_tf_op_converter
+from ._op import BOOL, FLOATS, MOVABLE, NUMBERS, attr, constant, out_dtype, require_constant
+
+
+def _axes(g: GraphBuilder, op: Any, index: int = 1) -> Any:
+    """Return the reduced axes: constant int64, or the name of an int64 vector."""
+    value = constant(g, op, index)
+    if value is not None:
+        return np.ravel(value).astype(np.int64)
+    return shapes.vector(g, op.inputs[index].name)
+
+
+def _keep(op: Any) -> bool:
+    return bool(attr(op, "keep_dims"))
+
+
+@register_tf_op_converter(("Sum", "Mean", "Max", "Min", "Prod"), dtypes=NUMBERS)
+def convert_reduce(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+    """Sum, mean, maximum, minimum or product over axes."""
+    x = op.inputs[0].name
+    return reduce(
+        g, op.type, x, _axes(g, op), keepdims=_keep(op), outputs=outputs[:1], name=op.name
+    )
+
+
+@register_tf_op_converter(("All", "Any"), dtypes=(*BOOL, "int32", "int64"))
+def convert_logical(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+    """Whether all, or any, elements are true."""
+    return reduce_logical(
+        g,
+        op.inputs[0].name,
+        _axes(g, op),
+        every=op.type == "All",
+        keepdims=_keep(op),
+        outputs=outputs[:1],
+        name=op.name,
+    )
+
+
+@register_tf_op_converter("EuclideanNorm", dtypes=NUMBERS)
+def convert_euclidean_norm(
+    g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any
+) -> str:
+    """``sqrt(sum(x * x))``."""
+    x = op.inputs[0].name
+    total = reduce(g, "Sum", legal(g).Mul(x, x), _axes(g, op), keepdims=_keep(op))
+    if op.inputs[0].dtype.is_floating:
+        return str(legal(g).Sqrt(total, outputs=outputs[:1], name=op.name))
+    root = g.op.Sqrt(cast(g, total, np.float64))
+    return cast(g, root, out_dtype(op), outputs=outputs[:1])
+
+
+@register_tf_op_converter(("ArgMax", "ArgMin"), dtypes=MOVABLE)
+def convert_arg_extreme(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+    """Position of the first extreme; a NaN is never one."""
+    axis = int(require_constant(g, op, 1, "dimension"))
+    x = op.inputs[0].name
+    if op.inputs[0].dtype.name == "bool":
+        x = cast(g, x, np.int32)
+    position = getattr(legal(g), op.type)(x, axis=axis, keepdims=0, name=op.name)
+    return cast(g, position, out_dtype(op), outputs=outputs[:1])
+
+
+@register_tf_op_converter("Cumsum", dtypes=NUMBERS)
+def convert_cumsum(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+    """Running sum along an axis."""
+    axis = shapes.scalar(g, cast(g, op.inputs[1].name, np.int64))
+    return str(
+        legal(g).CumSum(
+            op.inputs[0].name,
+            axis,
+            exclusive=int(attr(op, "exclusive")),
+            reverse=int(attr(op, "reverse")),
+            outputs=outputs[:1],
+            name=op.name,
+        )
+    )
+
+
+@register_tf_op_converter("Cumprod", dtypes=NUMBERS)
+def convert_cumprod(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+    """Running product along an axis."""
+    from yobx.lowering.scan import cumulative
+
+    axis = int(require_constant(g, op, 1, "axis"))
+    result = cumulative(
+        g,
+        op.inputs[0].name,
+        axis,
+        lambda inner, a, b: str(legal(inner).Mul(a, b)),
+        1,
+        exclusive=bool(attr(op, "exclusive")),
+        reverse=bool(attr(op, "reverse")),
+    )
+    return str(g.op.Identity(result, outputs=outputs[:1], name=op.name))
+
+
+@register_tf_op_converter("CumulativeLogsumexp", dtypes=FLOATS)
+def convert_cumulative_logsumexp(
+    g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any
+) -> str:
+    """Running ``log(sum(exp(x)))`` along an axis."""
+    from yobx.lowering.scan import cumulative, log_add_exp
+
+    axis = int(require_constant(g, op, 1, "axis"))
+    result = cumulative(
+        g,
+        op.inputs[0].name,
+        axis,
+        log_add_exp,
+        -np.inf,
+        exclusive=bool(attr(op, "exclusive")),
+        reverse=bool(attr(op, "reverse")),
+    )
+    return str(g.op.Identity(result, outputs=outputs[:1], name=op.name))

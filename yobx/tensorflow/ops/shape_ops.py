@@ -1,0 +1,253 @@
+"""Shapes and the operations that only rearrange elements."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from yobx.lowering import shapes
+from yobx.lowering.casts import cast, to_int64
+from yobx.lowering.legalise import legal
+from yobx.xbuilder import GraphBuilder
+
+from ..register import register_tf_op_converter
+from ._op import ALL, attr, constant, dims, out_dtype, rank, require_constant, unsupported
+
+
+@register_tf_op_converter(("Shape", "ShapeN"), dtypes=ALL)
+def convert_shape(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+    """Shape of each input."""
+    for tensor, name in zip(op.inputs, outputs, strict=True):
+        shape = g.op.Shape(tensor.name, name=op.name)
+        cast(g, shape, out_dtype(op), outputs=[name])
+    return outputs[0]
+
+
+@register_tf_op_converter("Size", dtypes=ALL)
+def convert_size(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+    """Number of elements."""
+    return cast(g, g.op.Size(op.inputs[0].name), out_dtype(op), outputs=outputs[:1])
+
+
+@register_tf_op_converter("Rank", dtypes=ALL)
+def convert_rank(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+    """Number of axes."""
+    known = dims(g, op, 0)
+    if known is not None:
+        return g.make_initializer(outputs[0], np.array(len(known), np.int32))
+    count = g.op.Size(g.op.Shape(op.inputs[0].name))
+    return cast(g, count, np.int32, outputs=outputs[:1])
+
+
+@register_tf_op_converter("Reshape", dtypes=ALL)
+def convert_reshape(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+    """The same elements in another shape; 0 is a size of zero, -1 is inferred."""
+    x = op.inputs[0].name
+    wanted = constant(g, op, 1)
+    if wanted is not None:
+        parts: list[shapes.Dim] = [int(v) for v in np.ravel(wanted)]
+        return shapes.reshape(g, x, parts, outputs=outputs[:1], name=op.name)
+    shape = shapes.vector(g, op.inputs[1].name)
+    # A run-time shape may hold a -1; ONNX forbids that together with allowzero.
+    return str(g.op.Reshape(x, shape, outputs=outputs[:1], name=op.name))
+
+
+@register_tf_op_converter(("Transpose", "ConjugateTranspose"), dtypes=ALL)
+def convert_transpose(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+    """Permutation of the axes."""
+    order = require_constant(g, op, 1, "perm")
+    perm = [int(p) % max(len(order), 1) for p in order]
+    return str(g.op.Transpose(op.inputs[0].name, perm=perm, outputs=outputs[:1], name=op.name))
+
+
+@register_tf_op_converter("ExpandDims", dtypes=ALL)
+def convert_expand_dims(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+    """A new axis of size 1."""
+    axes = shapes.vector(g, op.inputs[1].name)
+    return str(g.op.Unsqueeze(op.inputs[0].name, axes, outputs=outputs[:1], name=op.name))
+
+
+@register_tf_op_converter("Squeeze", dtypes=ALL)
+def convert_squeeze(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+    """Removal of axes of size 1: the given ones, or all."""
+    axes = [int(a) for a in attr(op, "squeeze_dims", [])]
+    if not axes:
+        known = dims(g, op, 0)
+        if known is None or any(s is None for s in known):
+            unsupported(
+                op,
+                "without axes, every size must be static",
+                f"shape={known}",
+                "Name the axes: tf.squeeze(x, axis=[...]).",
+            )
+        axes = [i for i, s in enumerate(known) if s == 1]
+    if not axes:
+        return str(g.op.Identity(op.inputs[0].name, outputs=outputs[:1], name=op.name))
+    chosen = np.array(axes, np.int64)
+    return str(g.op.Squeeze(op.inputs[0].name, chosen, outputs=outputs[:1], name=op.name))
+
+
+@register_tf_op_converter(("Concat", "ConcatV2"), dtypes=ALL)
+def convert_concat(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+    """Tensors one behind the other along an axis."""
+    where = len(op.inputs) - 1 if op.type == "ConcatV2" else 0
+    axis = int(require_constant(g, op, where, "axis"))
+    parts = [t.name for i, t in enumerate(op.inputs) if i != where]
+    return str(g.op.Concat(*parts, axis=axis, outputs=outputs[:1], name=op.name))
+
+
+@register_tf_op_converter("Pack", dtypes=ALL)
+def convert_pack(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+    """Tensors of one shape stacked along a new axis."""
+    axis = np.array([int(attr(op, "axis"))], np.int64)
+    parts = [g.op.Unsqueeze(t.name, axis) for t in op.inputs]
+    return str(g.op.Concat(*parts, axis=int(axis[0]), outputs=outputs[:1], name=op.name))
+
+
+@register_tf_op_converter("Unpack", dtypes=ALL)
+def convert_unpack(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+    """A tensor cut into its slices along an axis."""
+    axis = int(attr(op, "axis"))
+    if not outputs:
+        return ""
+    if len(outputs) == 1:
+        squeezed = np.array([axis], np.int64)
+        return str(g.op.Squeeze(op.inputs[0].name, squeezed, outputs=outputs, name=op.name))
+    for i, name in enumerate(outputs):
+        index = np.array(i, np.int64)
+        g.op.Gather(op.inputs[0].name, index, axis=axis, outputs=[name], name=op.name)
+    return outputs[0]
+
+
+@register_tf_op_converter("Split", dtypes=ALL)
+def convert_split(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+    """Equal parts along an axis."""
+    axis = int(require_constant(g, op, 0, "axis"))
+    x = op.inputs[1].name
+    if len(outputs) == 1:
+        return str(g.op.Identity(x, outputs=outputs, name=op.name))
+    g.op.Split(x, axis=axis, num_outputs=len(outputs), outputs=outputs, name=op.name)
+    return outputs[0]
+
+
+@register_tf_op_converter("SplitV", dtypes=ALL)
+def convert_split_v(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+    """Parts of given sizes along an axis; one size may be -1."""
+    axis = int(require_constant(g, op, 2, "axis"))
+    x = op.inputs[0].name
+    if len(outputs) == 1:
+        return str(g.op.Identity(x, outputs=outputs, name=op.name))
+    sizes = _split_sizes(g, op, x, axis)
+    g.op.Split(x, sizes, axis=axis, outputs=outputs, name=op.name)
+    return outputs[0]
+
+
+def _split_sizes(g: GraphBuilder, op: Any, x: str, axis: int) -> Any:
+    """Return the sizes with a -1 replaced by what is left."""
+    value = constant(g, op, 1)
+    if value is not None and not np.any(value < 0):
+        return value.astype(np.int64)
+    given = shapes.vector(g, op.inputs[1].name)
+    open_one = g.op.Less(given, np.array(0, np.int64))
+    known = g.op.Where(open_one, np.array(0, np.int64), given)
+    total = shapes.join_dims(g, [shapes.axis_size(g, x, axis)])
+    rest = g.op.Sub(total, g.op.ReduceSum(known, keepdims=1))
+    return g.op.Where(open_one, rest, known)
+
+
+@register_tf_op_converter("Tile", dtypes=ALL)
+def convert_tile(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+    """Repetition along each axis."""
+    repeats = shapes.vector(g, op.inputs[1].name)
+    return str(legal(g).Tile(op.inputs[0].name, repeats, outputs=outputs[:1], name=op.name))
+
+
+@register_tf_op_converter("ReverseV2", dtypes=ALL)
+def convert_reverse(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+    """The elements of some axes in reverse order."""
+    axes = shapes.vector(g, op.inputs[1].name)
+    value = constant(g, op, 1)
+    if value is not None and value.size == 0:
+        return str(g.op.Identity(op.inputs[0].name, outputs=outputs[:1], name=op.name))
+    count = g.op.Shape(axes)
+    minus = np.array(-1, np.int64)
+    low = np.array(np.iinfo(np.int64).min + 1, np.int64)
+    start, end = g.op.Expand(minus, count), g.op.Expand(low, count)
+    return str(
+        g.op.Slice(op.inputs[0].name, start, end, axes, start, outputs=outputs[:1], name=op.name)
+    )
+
+
+@register_tf_op_converter("Roll", dtypes=ALL)
+def convert_roll(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+    """Rotation along some axes."""
+    axes = [int(a) for a in np.ravel(require_constant(g, op, 2, "axis"))]
+    shift = shapes.vector(g, op.inputs[1].name)
+    x = op.inputs[0].name
+    for i, axis in enumerate(axes):
+        size = shapes.join_dims(g, [shapes.axis_size(g, x, axis)])
+        one = np.array([1], np.int64)
+        step = shift if len(axes) == 1 else g.op.Gather(shift, np.array([i], np.int64))
+        first = g.op.Mod(g.op.Neg(step), g.op.Max(size, one))
+        axis_input = np.array([axis], np.int64)
+        last = np.array([np.iinfo(np.int64).max], np.int64)
+        head = g.op.Slice(x, first, last, axis_input)
+        tail = g.op.Slice(x, np.array([0], np.int64), first, axis_input)
+        x = g.op.Concat(head, tail, axis=axis)
+    return str(g.op.Identity(x, outputs=outputs[:1], name=op.name))
+
+
+@register_tf_op_converter(("DepthToSpace", "SpaceToDepth"), dtypes=ALL)
+def convert_depth_space(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+    """Blocks of pixels moved between channels and space."""
+    from ._window import in_channels_first
+
+    size = int(attr(op, "block_size"))
+
+    def compute(x: str, names: list[str] | None) -> str:
+        if op.type == "DepthToSpace":
+            return str(legal(g).DepthToSpace(x, blocksize=size, outputs=names, name=op.name))
+        return str(legal(g).SpaceToDepth(x, blocksize=size, outputs=names, name=op.name))
+
+    return in_channels_first(g, op, op.inputs[0].name, 2, outputs, compute)
+
+
+@register_tf_op_converter("InvertPermutation", dtypes=("int32", "int64"))
+def convert_invert_permutation(
+    g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any
+) -> str:
+    """The permutation that undoes a permutation."""
+    x = to_int64(g, op.inputs[0].name)
+    size = shapes.scalar(g, g.op.Shape(x))
+    positions = g.op.Range(np.array(0, np.int64), size, np.array(1, np.int64))
+    places = g.op.Unsqueeze(x, np.array([1], np.int64))
+    value = g.op.ScatterND(positions, places, positions)
+    return cast(g, value, out_dtype(op), outputs=outputs[:1])
+
+
+@register_tf_op_converter("Diag", dtypes=ALL)
+def convert_diag(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+    """A tensor on the diagonal of one of twice its rank."""
+    from yobx.lowering.diagonals import embed_diagonal
+
+    n = rank(g, op, 0)
+    x = op.inputs[0].name
+    flat = embed_diagonal(g, shapes.flatten(g, x))
+    shape = g.op.Shape(x)
+    twice = g.op.Concat(shape, shape, axis=0) if n else shape
+    return str(g.op.Reshape(flat, twice, outputs=outputs[:1], name=op.name))
+
+
+@register_tf_op_converter("DiagPart", dtypes=ALL)
+def convert_diag_part(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+    """The diagonal of a tensor whose shape is a shape twice."""
+    n = rank(g, op, 0) // 2
+    x = op.inputs[0].name
+    half = g.op.Shape(x, start=0, end=n)
+    flat = shapes.flatten(g, x)
+    size = g.op.ReduceProd(half, keepdims=0)
+    one = np.array(1, np.int64)
+    indices = g.op.Mul(g.op.Range(np.array(0, np.int64), size, one), g.op.Add(size, one))
+    diagonal = g.op.Gather(flat, indices)
+    return str(g.op.Reshape(diagonal, half, outputs=outputs[:1], name=op.name))
