@@ -1,8 +1,8 @@
 """Registry of converters, one per TensorFlow op type.
 
-A converter has the signature ``(g, sts, outputs, op[, verbose]) -> name``: it writes ONNX nodes with
-``g.op.<OpType>(...)`` so that every name of ``outputs`` is produced, and returns the name of the
-primary one. TensorFlow is not imported here, so that the registry can be listed quickly.
+A converter has the signature ``(g, sts, outputs, op[, verbose]) -> name``: it writes ONNX nodes
+with ``g.op.<OpType>(...)`` so that every name of ``outputs`` is produced, and returns the name of
+the primary one. TensorFlow is not imported here, so that the registry can be listed quickly.
 """
 
 from __future__ import annotations

@@ -1,0 +1,142 @@
+"""The arguments of a call, compared with what the model declares, before anything is traced."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from yobx.errors import ArgumentError
+from yobx.tensorflow.arguments import CallArguments, InputLeaf, normalise_arguments
+from yobx.tensorflow.source import Declared, ModelSource
+
+__all__ = ["check_open_axes", "prepare_call"]
+
+_KINDS = {"float": ("float", "bfloat"), "integer": ("int", "uint")}
+
+
+def prepare_call(source: ModelSource, args: Any, kwargs: Mapping[str, Any] | None) -> CallArguments:
+    """Reads the arguments and checks them against the model's declaration.
+
+    Args:
+        source: The model.
+        args: Positional arguments; ``None`` takes what the model declares.
+        kwargs: Keyword arguments.
+
+    Returns:
+        The call, its leaves in the order of the model's inputs.
+
+    Raises:
+        ArgumentError: If the number, a dtype, a rank or a fixed size does not fit.
+    """
+    if args is None and not kwargs:
+        if source.own_arguments is None:
+            raise ArgumentError(
+                "Arguments can be left out when the model declares its inputs. Received: args=None "
+                f"for {source.title}, which does not. Try args=(array_or_tf_TensorSpec, ...).",
+                argument="args",
+            )
+        return source.own_arguments
+    call = normalise_arguments(() if args is None else args, kwargs)
+    if source.declared is None or (kwargs and source.concrete is None):
+        return call
+    if len(call.leaves) != len(source.declared):
+        raise ArgumentError(
+            f"A model is given one argument per input. Received: {len(call.leaves)} "
+            f"({', '.join(map(str, call.leaves)) or 'none'}) for {source.title}, "
+            f"whose inputs are {_listed(source.declared)}.",
+            argument="args",
+        )
+    if source.concrete is not None:
+        call = _in_declared_order(call, source.declared)
+    leaves = []
+    for leaf, declared in zip(call.leaves, source.declared, strict=True):
+        _check_leaf(leaf, declared, source)
+        fixed = bool(declared.shape) and declared.shape[0] is not None  # type: ignore[index]
+        # A size that the model fixes is not made dynamic by the default rule.
+        leaves.append(replace(leaf, concrete=False) if fixed else leaf)
+    return _with_leaves(call, leaves)
+
+
+def _with_leaves(call: CallArguments, leaves: Sequence[InputLeaf]) -> CallArguments:
+    if tuple(leaves) == call.leaves:
+        return call
+    args, kwargs = call.fill(leaves)
+    return CallArguments(args, kwargs, tuple(leaves))
+
+
+def _in_declared_order(call: CallArguments, declared: Sequence[Declared]) -> CallArguments:
+    """Matches arguments given by name with the inputs of that name."""
+    by_name = {leaf.path[-1]: leaf for leaf in call.leaves}
+    names = [item.name for item in declared]
+    if set(by_name) != set(names):
+        return call
+    leaves = tuple(by_name[name] for name in names)
+    # The function is traced already, so its arguments are needed as a flat list only.
+    return CallArguments(leaves, {}, leaves)
+
+
+def _listed(declared: Sequence[Declared]) -> str:
+    return ", ".join(
+        f"{item.name}: {InputLeaf(('args', 0), item.dtype, item.shape)}" for item in declared
+    )
+
+
+def _kind(dtype: str) -> str:
+    return next((kind for kind, starts in _KINDS.items() if dtype.startswith(starts)), dtype)
+
+
+def _check_leaf(leaf: InputLeaf, declared: Declared, source: ModelSource) -> None:
+    same = leaf.dtype == declared.dtype or (
+        declared.lenient and _kind(leaf.dtype) == _kind(declared.dtype) in _KINDS
+    )
+    if not same:
+        raise ArgumentError(
+            f"An argument has the dtype of its input. Received: {leaf.where} of type {leaf} for "
+            f"the input {declared.name!r}, which takes {declared.dtype}, of {source.title}. "
+            f"Try value.astype({declared.dtype!r}).",
+            argument="args",
+        )
+    if leaf.shape is None or declared.shape is None:
+        return
+    fits = len(leaf.shape) == len(declared.shape) and all(
+        not isinstance(size, int) or wanted is None or size == wanted
+        for size, wanted in zip(leaf.shape, declared.shape, strict=True)
+    )
+    if not fits:
+        expected = InputLeaf(leaf.path, declared.dtype, declared.shape)
+        raise ArgumentError(
+            f"An argument has the rank and the fixed sizes of its input. Received: {leaf.where} of "
+            f"type {leaf} for the input {declared.name!r}, which takes {expected}, of "
+            f"{source.title}. Try an argument of that shape.",
+            argument="args",
+        )
+
+
+def check_open_axes(
+    source: ModelSource,
+    shapes: Sequence[tuple[int | str, ...] | None],
+    names: Sequence[str],
+) -> None:
+    """Refuses a dynamic axis where an already traced function has a fixed size.
+
+    Args:
+        source: The model.
+        shapes: Shape wanted for each input.
+        names: Name of each input.
+
+    Raises:
+        ArgumentError: If an axis is fixed in the function and dynamic in ``shapes``.
+    """
+    if source.concrete is None or source.declared is None:
+        return
+    for shape, declared, name in zip(shapes, source.declared, names, strict=True):
+        for axis, size in enumerate(shape or ()):
+            fixed = declared.shape[axis] if declared.shape is not None else None
+            if isinstance(size, str) and fixed is not None:
+                raise ArgumentError(
+                    "An axis can be dynamic where the traced function leaves it open. Received: "
+                    f"the name {size!r} for axis {axis} of {name!r}, which is fixed to {fixed} in "
+                    f"{source.title}. Trace it with None there, or leave the axis static.",
+                    argument="dynamic_shapes",
+                )

@@ -1,0 +1,234 @@
+"""One conversion under way: its converters, its place in the source model, its resources."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Any
+
+from yobx.errors import (
+    ConversionError,
+    InternalError,
+    OpOccurrence,
+    UnsupportedDtypeError,
+    UnsupportedOpError,
+)
+from yobx.onnx_optim import TensorType
+from yobx.tensorflow.layers import LayerIndex
+from yobx.tensorflow.prescan import dtypes_of
+from yobx.tensorflow.register import (
+    accepts_verbose,
+    get_tf_op_converter,
+    get_tf_op_registration,
+)
+from yobx.tensorflow.tensorflow_helper import onnx_type
+from yobx.xbuilder import GraphBuilder
+
+__all__ = ["Conversion", "current_conversion"]
+
+_CURRENT: ContextVar[Conversion | None] = ContextVar("yobx_tensorflow_conversion", default=None)
+
+
+def current_conversion() -> Conversion:
+    """Returns the conversion that is under way.
+
+    Raises:
+        InternalError: If there is none: converters run inside ``to_onnx`` only.
+    """
+    found = _CURRENT.get()
+    if found is None:
+        raise InternalError(
+            "A converter is called by to_onnx. Received: a call outside of any conversion."
+        )
+    return found
+
+
+@dataclass
+class Conversion:
+    """What converters of nested bodies share with the outermost one.
+
+    Attributes:
+        extra_converters: Converters that the caller brings; they come before the registry.
+        layers: For the layer path of an operation.
+        verbose: Verbosity level.
+        on_op: Called with every operation of the outermost graph once it is converted.
+    """
+
+    extra_converters: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
+    layers: LayerIndex = field(default_factory=LayerIndex)
+    verbose: int = 0
+    on_op: Callable[[Any], None] = lambda op: None
+    _resources: list[dict[str, Any]] = field(default_factory=lambda: [{}])
+    _places: list[str] = field(default_factory=list)
+    _graphs: list[Any] = field(default_factory=list)
+    _calls: dict[str, tuple[Callable[..., Any], bool, frozenset[str] | None]] = field(
+        default_factory=dict
+    )
+
+    @contextmanager
+    def active(self) -> Iterator[Conversion]:
+        """Makes this the current conversion inside the ``with`` block."""
+        token = _CURRENT.set(self)
+        try:
+            yield self
+        finally:
+            _CURRENT.reset(token)
+
+    # -- where we are -----------------------------------------------------------------------
+
+    @contextmanager
+    def inside(self, graph: Any, place: str, resources: Mapping[str, Any]) -> Iterator[None]:
+        """Enters the body of a function.
+
+        Args:
+            graph: Graph of the body.
+            place: Name of the operation that refers to it; ``""`` for the outermost graph.
+            resources: Names of resource tensors of the body -> captured handles.
+
+        Yields:
+            Nothing.
+
+        Raises:
+            ConversionError: If the body is being converted already: the function calls itself.
+        """
+        if any(graph is other for other in self._graphs):
+            raise ConversionError(
+                "A function that calls itself has no ONNX form. Received: the function of "
+                f"{self.place(place)!r}. Write the recursion as tf.while_loop."
+            )
+        self._graphs.append(graph)
+        self._resources.append(dict(resources))
+        self._places.append(place)
+        try:
+            yield
+        finally:
+            self._places.pop()
+            self._resources.pop()
+            self._graphs.pop()
+
+    @property
+    def graph(self) -> Any:
+        """The TensorFlow graph that is being converted."""
+        return self._graphs[-1]
+
+    def place(self, operation: str) -> str:
+        """Returns the name of an operation with the calls that lead to it."""
+        return "/".join([*(place for place in self._places if place), operation])
+
+    def bind_resource(self, name: str, handle: Any) -> None:
+        """Records the captured handle that a resource tensor of the current body stands for."""
+        self._resources[-1][name] = handle
+
+    def resource(self, name: str) -> Any | None:
+        """Returns the captured eager handle of a resource tensor that is not a variable.
+
+        Args:
+            name: Name of the tensor in the current body, for example ``op.inputs[0].name``.
+
+        Returns:
+            The eager tensor, for example the handle of a hash table, or ``None`` if the name is
+            no captured resource. Variables are initializers and are read like any value.
+        """
+        return self._resources[-1].get(name)
+
+    def occurrence(self, op: Any) -> OpOccurrence:
+        """Describes where an operation is, for an error."""
+        name = self.place(op.name)
+        return OpOccurrence(op.type, name, self.layers.path(name), ", ".join(dtypes_of(op)))
+
+    # -- converting -------------------------------------------------------------------------
+
+    def convert(self, g: GraphBuilder, op: Any, outputs: list[str], used: set[str]) -> None:
+        """Converts one operation.
+
+        Args:
+            g: Builder to write to.
+            op: The operation.
+            outputs: Names that its converter must write to.
+            used: Names of the tensors that something needs; others may be left out.
+
+        Raises:
+            UnsupportedOpError: If there is no converter.
+            UnsupportedDtypeError: If the converter does not declare a dtype of the operation.
+            ConversionError: If the converter leaves an output out or gives it another type.
+        """
+        function, with_verbose, dtypes = self._call_of(op)
+        if dtypes is not None:
+            self._check_dtypes(op, dtypes)
+        name = self.place(op.name)
+        with g.provenance(op=op.type, name=name, layer=self.layers.path(name)):
+            if with_verbose:
+                function(g, {}, outputs, op, verbose=self.verbose)
+            else:
+                function(g, {}, outputs, op)
+        for tensor, output in zip(op.outputs, outputs, strict=True):
+            self._check_output(g, op, tensor, output, is_used=tensor.name in used)
+
+    def _call_of(self, op: Any) -> tuple[Callable[..., Any], bool, frozenset[str] | None]:
+        found = self._calls.get(op.type)
+        if found is None:
+            function = self.extra_converters.get(op.type)
+            dtypes = None
+            if function is None:
+                function = get_tf_op_converter(op.type)
+                registration = get_tf_op_registration(op.type)
+                dtypes = registration.dtypes if registration is not None else None
+            if function is None:
+                occurrence = self.occurrence(op)
+                raise UnsupportedOpError(
+                    f"Every operation of a model needs a converter. Received: {op.type!r}, at "
+                    f"{occurrence.name!r}. Pass extra_converters={{{op.type!r}: convert}}.",
+                    [occurrence],
+                )
+            found = self._calls[op.type] = (function, accepts_verbose(function), dtypes)
+        return found
+
+    def _check_dtypes(self, op: Any, declared: frozenset[str]) -> None:
+        odd = [name for name in dtypes_of(op) if name not in declared]
+        if not odd:
+            return
+        occurrence = self.occurrence(op)
+        where = f" in layer {occurrence.layer!r}" if occurrence.layer else ""
+        raise UnsupportedDtypeError(
+            f"The converter of an operation says which dtypes it takes. Received: {op.type} of "
+            f"dtype {', '.join(odd)} at {occurrence.name!r}{where}. Supported: "
+            f"{', '.join(sorted(declared))}. Cast around the operation, or pass "
+            f"extra_converters={{{op.type!r}: convert}}.",
+            occurrence,
+            sorted(declared),
+        )
+
+    def _check_output(
+        self, g: GraphBuilder, op: Any, tensor: Any, output: str, *, is_used: bool
+    ) -> None:
+        if not g.has_name(output):
+            if tensor.dtype.name in {"resource", "variant"} or not is_used:
+                return
+            raise ConversionError(
+                "A converter writes to every output that is used. Received: the converter of "
+                f"{op.type!r}, which left out {output!r} at {self.place(op.name)!r}. "
+                "Pass outputs=outputs to the last g.op call, or g.alias(outputs[i], value)."
+            )
+        kind, wanted = g.get_type(output), onnx_type(tensor.dtype.name)
+        if tensor.dtype.is_complex or wanted is None:
+            return
+        if kind not in (wanted, TensorType.kUndefined):
+            raise ConversionError(
+                "A converter keeps the dtype of an output. Received: the converter of "
+                f"{op.type!r}, which made {output!r} {kind.name} where TensorFlow says "
+                f"{tensor.dtype.name}, at {self.place(op.name)!r}. Add a g.op.Cast."
+            )
+        if tensor.shape.rank is None:
+            return
+        rank = g.get_rank(output)
+        if rank is None or kind is TensorType.kUndefined:
+            # What TensorFlow knows is worth more than nothing, for instance after a custom op.
+            g.declare(output, wanted, tensor.shape.as_list())
+        elif rank != tensor.shape.rank:
+            raise ConversionError(
+                "A converter keeps the rank of an output. Received: the converter of "
+                f"{op.type!r}, which made {output!r} of rank {rank} where TensorFlow says "
+                f"{tensor.shape}, at {self.place(op.name)!r}. Check its axes."
+            )

@@ -1,0 +1,247 @@
+"""From anything that is a model to a :class:`~yobx.tensorflow.source.ModelSource`."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from yobx.errors import ArgumentError
+from yobx.tensorflow.arguments import CallArguments, InputLeaf, normalise_arguments
+from yobx.tensorflow.keras_models import is_keras_layer, keras_source
+from yobx.tensorflow.saved_models import (
+    KERAS_SUFFIXES,
+    load_keras_file,
+    load_saved_model,
+    pick_signature,
+)
+from yobx.tensorflow.source import Declared, ModelSource
+from yobx.tensorflow.structure import path_text
+
+__all__ = ["concrete_source", "open_model", "uses_jax"]
+
+
+def open_model(
+    model: Any,
+    *,
+    signature: str | None = None,
+    tag: str | Sequence[str] | None = None,
+    allow_unsafe: bool = False,
+) -> ModelSource:
+    """Finds out what ``model`` is, and loads it if it is a path.
+
+    Args:
+        model: A Keras model or layer, a ``tf.function``, a ``ConcreteFunction``, a ``tf.Module``,
+            a loaded SavedModel, the path of a SavedModel or of a Keras archive, or a callable.
+        signature: Signature of a SavedModel.
+        tag: Tag of a SavedModel.
+        allow_unsafe: Whether a Keras archive may run code that it contains.
+
+    Returns:
+        The source.
+
+    Raises:
+        ArgumentError: If it is none of these.
+    """
+    if isinstance(model, str | Path):
+        return _open_path(Path(model), signature, tag, allow_unsafe=allow_unsafe)
+    for name, value, unset in (("signature", signature, None), ("tag", tag, None)):
+        if value != unset and not getattr(model, "signatures", None):
+            raise ArgumentError(
+                f"{name} belongs to a SavedModel. Received: {name}={value!r} with a model of type "
+                f"{type(model).__name__}.",
+                argument=name,
+            )
+    if is_keras_layer(model):
+        return keras_source(model)
+    return _open_tensorflow(model, signature)
+
+
+def _open_path(
+    path: Path, signature: str | None, tag: str | Sequence[str] | None, *, allow_unsafe: bool
+) -> ModelSource:
+    if path.is_dir():
+        loaded = load_saved_model(path, tag=tag)
+        title = f"SavedModel {str(path)!r}"
+        function = pick_signature(loaded, signature, title)
+        return concrete_source(function, title=title, owner=loaded)
+    if path.suffix in KERAS_SUFFIXES:
+        return keras_source(load_keras_file(path, allow_unsafe=allow_unsafe), title=str(path))
+    raise ArgumentError(
+        "A model given as a path is a SavedModel folder, or a .keras or .h5 file. Received: "
+        f"model={str(path)!r}, which is {'another file' if path.exists() else 'not there'}.",
+        argument="model",
+    )
+
+
+def _open_tensorflow(model: Any, signature: str | None) -> ModelSource:
+    import tensorflow as tf
+
+    if isinstance(model, tf.types.experimental.ConcreteFunction):
+        return concrete_source(model, title="ConcreteFunction")
+    if isinstance(model, tf.types.experimental.PolymorphicFunction):
+        python = getattr(model, "python_function", None)
+        name = getattr(python, "__name__", type(model).__name__)
+        return ModelSource(
+            title=f"tf.function {name!r}", model=model, invoke=model, signature_of=python
+        )
+    if getattr(model, "signatures", None) and (signature is not None or not callable(model)):
+        function = pick_signature(model, signature, "the SavedModel")
+        return concrete_source(function, title="SavedModel", owner=model)
+    if not callable(model):
+        raise ArgumentError(
+            "A model is a Keras model or layer, a tf.function, a ConcreteFunction, a tf.Module "
+            "with __call__, a SavedModel folder, a .keras or .h5 file, or a function. Received: model "
+            f"of type {type(model).__name__}.",
+            argument="model",
+        )
+    if isinstance(model, tf.Module):
+        call = model.__call__
+        return ModelSource(
+            title=f"tf.Module {type(model).__name__!r}",
+            model=model,
+            invoke=model,
+            signature_of=getattr(call, "python_function", call),
+            variable_names=_attribute_paths(model),
+        )
+    return ModelSource(
+        title=f"function {getattr(model, '__name__', type(model).__name__)!r}",
+        model=model,
+        invoke=model,
+        signature_of=model,
+        autograph=not uses_jax(model),
+    )
+
+
+def _attribute_paths(module: Any) -> dict[int, str]:
+    """Names the variables of a ``tf.Module`` by the attributes that lead to them."""
+    import tensorflow as tf
+
+    names: dict[int, str] = {}
+    view = tf.train.TrackableView(module)
+    pending: list[tuple[str, Any]] = [("", module)]
+    seen: set[int] = set()
+    while pending:
+        prefix, item = pending.pop(0)
+        if id(item) in seen:
+            continue
+        seen.add(id(item))
+        handle = getattr(item, "handle", None) if isinstance(item, tf.Variable) else None
+        if handle is not None:
+            names[id(handle)] = prefix
+            continue
+        for label, child in view.children(item).items():
+            pending.append((f"{prefix}/{label}" if prefix else label, child))
+    return names
+
+
+def uses_jax(function: Any) -> bool:
+    """Tells whether a Python function refers to JAX, so that it is probably a JAX function."""
+    if "jax" not in sys.modules:
+        return False
+    while isinstance(function, functools.partial):
+        function = function.func
+    if type(function).__module__.partition(".")[0] in {"jax", "jaxlib"}:
+        return True
+    function = getattr(function, "__wrapped__", function)
+    function = getattr(function, "__func__", function)
+    if not hasattr(function, "__code__") and callable(function):
+        function = type(function).__call__
+    code = getattr(function, "__code__", None)
+    if code is None:
+        return False
+    namespace = getattr(function, "__globals__", {})
+    values = [namespace[name] for name in code.co_names if name in namespace]
+    for cell in getattr(function, "__closure__", None) or ():
+        try:
+            values.append(cell.cell_contents)
+        except ValueError:  # a variable that is not assigned yet
+            continue
+    return any(_is_of_jax(value) for value in values)
+
+
+def _is_of_jax(value: Any) -> bool:
+    origin = (
+        value.__name__
+        if isinstance(value, ModuleType)
+        else getattr(value, "__module__", None) or type(value).__module__
+    )
+    roots = {"jax", "jaxlib", "flax", "equinox"}
+    return isinstance(origin, str) and (
+        origin.partition(".")[0] in roots or type(value).__module__.partition(".")[0] in roots
+    )
+
+
+def concrete_source(
+    function: Any, *, title: str, owner: Any = None, names: Sequence[str] | None = None
+) -> ModelSource:
+    """Describes a function that is traced already.
+
+    Args:
+        function: The ``ConcreteFunction``.
+        title: Short description for messages.
+        owner: Kept alive with it.
+        names: Names of the inputs, when they are known better than its signature says.
+
+    Returns:
+        The source; its declared inputs are in the order of ``function.inputs``.
+    """
+    call = _signature_arguments(function)
+    inputs = function.inputs[: len(function.inputs) - len(function.captured_inputs)]
+    labels = list(names or [_signature_name(leaf) for leaf in call.leaves])
+    declared = tuple(
+        Declared(
+            label,
+            tensor.dtype.name,
+            None if tensor.shape.rank is None else tuple(tensor.shape.as_list()),
+        )
+        for label, tensor in zip(labels, inputs, strict=True)
+    )
+
+    def input_names(given: CallArguments) -> list[str] | None:
+        return labels if len(given.leaves) == len(labels) else None
+
+    return ModelSource(
+        title=title,
+        model=function,
+        invoke=function,
+        declared=declared,
+        own_arguments=CallArguments(
+            call.args, call.kwargs, tuple(replace(leaf, name="") for leaf in call.leaves)
+        ),
+        input_names=input_names,
+        concrete=function,
+        owner=owner,
+    )
+
+
+def _signature_name(leaf: InputLeaf) -> str:
+    kind, first, *rest = leaf.path
+    if rest:
+        return path_text(tuple(rest)) if isinstance(rest[0], str) else path_text((first, *rest))
+    return leaf.name or (str(first) if kind == "kwargs" else f"args_{first}")
+
+
+def _signature_arguments(function: Any) -> CallArguments:
+    """The tensors of a structured input signature, in the order of ``function.inputs``."""
+    signature = function.structured_input_signature
+    inputs = function.inputs[: len(function.inputs) - len(function.captured_inputs)]
+    if signature is not None:
+        args, kwargs = signature
+        call = normalise_arguments(tuple(args), kwargs)
+        if len(call.leaves) == len(inputs):
+            return call
+    leaves = tuple(
+        InputLeaf(
+            ("args", index),
+            tensor.dtype.name,
+            None if tensor.shape.rank is None else tuple(tensor.shape.as_list()),
+            name=tensor.name.partition(":")[0],
+        )
+        for index, tensor in enumerate(inputs)
+    )
+    return CallArguments(leaves, {}, leaves)

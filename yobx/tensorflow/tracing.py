@@ -1,0 +1,144 @@
+"""One trace of the model: from a source and its arguments to a ``ConcreteFunction``."""
+
+from __future__ import annotations
+
+import linecache
+import re
+import traceback
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Any
+
+from yobx.errors import TraceError, YobxError
+from yobx.tensorflow.arguments import CallArguments
+from yobx.tensorflow.source import ModelSource
+
+__all__ = ["refuses_tensorflow_tensors", "trace"]
+
+_FRAMEWORKS = re.compile(
+    r"[/\\](tensorflow|keras|jax|jaxlib|flax|equinox|yobx[/\\]tensorflow)[/\\]"
+)
+
+
+def trace(
+    source: ModelSource,
+    call: CallArguments,
+    names: Sequence[str],
+    shapes: Sequence[tuple[int | str, ...] | None],
+) -> Any:
+    """Traces the model once, with every named axis open.
+
+    Args:
+        source: The model.
+        call: Its arguments.
+        names: Name of each input.
+        shapes: Size or name of every axis of every input.
+
+    Returns:
+        A ``ConcreteFunction`` whose first inputs are the leaves of ``call``, in their order. A
+        function that was traced already is returned as it is.
+
+    Raises:
+        TraceError: If the model raises; the cause is chained.
+    """
+    if source.concrete is not None:
+        return source.concrete
+    import tensorflow as tf
+
+    specs = [
+        tf.TensorSpec(
+            None if shape is None else [n if isinstance(n, int) else None for n in shape],
+            tf.as_dtype(leaf.dtype),
+            name=_operation_name(name),
+        )
+        for leaf, name, shape in zip(call.leaves, names, shapes, strict=True)
+    ]
+    fill = tf.autograph.experimental.do_not_convert(call.fill)
+    invoke = source.invoke
+
+    def entry(*tensors: Any) -> Any:
+        args, kwargs = fill(tensors)
+        return invoke(*args, **kwargs)
+
+    with source.guard(), _Boundary(source.title):
+        return tf.function(entry, autograph=source.autograph).get_concrete_function(*specs)
+
+
+def _operation_name(name: str) -> str:
+    """Makes a name that TensorFlow takes for an operation."""
+    text = re.sub(r"[^A-Za-z0-9_.\\/>-]", "_", name)
+    return text if re.match(r"[A-Za-z0-9.]", text) else f"input{text}"
+
+
+class _Boundary:
+    """Turns whatever the code of the model raises into a :class:`TraceError`."""
+
+    def __init__(self, title: str) -> None:
+        self._title = title
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace_: TracebackType | None,
+    ) -> None:
+        if not isinstance(error, Exception) or isinstance(error, YobxError):
+            return
+        line = _users_line(error)
+        where = f" At {line}." if line else ""
+        raise TraceError(
+            f"A model must run while the framework traces it. Received: {self._title}, which "
+            f"raised {type(error).__name__}: {_first_words(error)}{where} Try calling it on the same "
+            "arguments inside tf.function; the original error is chained."
+        ) from error
+
+
+def _first_words(error: Exception) -> str:
+    """The message without the traceback that TensorFlow writes in front of it."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    if lines and lines[0] == "in user code:":
+        wanted = f"{type(error).__name__}: "
+        kept = [i for i, line in enumerate(lines) if line.startswith(wanted)]
+        lines = lines[kept[-1] :] if kept else lines[-1:]
+        lines[0] = lines[0].removeprefix(wanted)
+    return " ".join(lines)[:600]
+
+
+def _users_line(error: Exception) -> str:
+    """Finds the innermost line that belongs to no framework."""
+    metadata = getattr(error, "ag_error_metadata", None)
+    if metadata is not None:
+        for frame in metadata.translated_stack:
+            if frame.is_converted and not _FRAMEWORKS.search(frame.filename):
+                return f"{frame.filename}:{frame.lineno}: {(frame.code or '').strip()}"
+    frames = traceback.extract_tb(error.__traceback__)
+    for found in reversed(frames):
+        if not _FRAMEWORKS.search(found.filename) and "site-packages" not in found.filename:
+            code = linecache.getline(found.filename, found.lineno or 0).strip()
+            return f"{found.filename}:{found.lineno}: {code}"
+    return ""
+
+
+def refuses_tensorflow_tensors(error: TraceError) -> bool:
+    """Tells whether a trace failed because the function is one of JAX.
+
+    JAX raises ``TypeError`` when it is given something that is not an abstract array of its own.
+
+    Args:
+        error: What :func:`trace` raised.
+    """
+    cause = error.__cause__
+    text = str(cause)
+    phrases = ("as an abstract array", "as a JAX value", "valid JAX type", "valid JAX array")
+    return isinstance(cause, TypeError) and any(
+        phrase in text
+        for phrase in (
+            "as an abstract array",
+            "as a JAX value",
+            "valid JAX type",
+            "valid JAX array",
+        )
+    )
