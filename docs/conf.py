@@ -11,7 +11,7 @@ from yobx import __version__
 
 project = "yobx"
 author = "The yobx developers"
-copyright = author  # noqa: A001 - the name that Sphinx reads
+copyright = author
 version = release = __version__
 
 extensions = [

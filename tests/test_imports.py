@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 
 import pytest
 
@@ -102,7 +103,9 @@ def test_heavy_packages_are_imported_inside_functions() -> None:
         ("yobx.passes", ()),
     ],
 )
-def test_import_is_pure(module: str, also_forbidden: tuple[str, ...]) -> None:
+def test_import_is_pure(
+    module: str, also_forbidden: tuple[str, ...], record_property: Callable[[str, object], None]
+) -> None:
     program = (
         "import json, sys, time; start = time.perf_counter(); "
         f"import {module}; seconds = time.perf_counter() - start; "
@@ -112,5 +115,6 @@ def test_import_is_pure(module: str, also_forbidden: tuple[str, ...]) -> None:
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     seconds, loaded = json.loads(done.stdout)
-    print(f"import {module}: {1000 * seconds:.0f} ms")
+    # Told, not judged: a busy machine must not fail a test.
+    record_property("import_milliseconds", round(1000 * seconds))
     assert not set(loaded) & {*HEAVY, *also_forbidden}
