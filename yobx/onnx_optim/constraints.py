@@ -29,7 +29,8 @@ class Constraints:
         self._generated = generated or (lambda _: False)
         self._equal: dict[tuple[OptimDim, OptimDim], None] = {}
         self._at_most: dict[tuple[OptimDim, OptimDim], None] = {}
-        self._solved: dict[str, OptimDim] = dict(parent._solved) if parent else {}
+        # Shared with the parent until the first equality of this context.
+        self._solved: dict[str, OptimDim] = parent._solved if parent else {}
         self.token = parent.token if parent else 0
 
     # -- equalities
@@ -155,11 +156,18 @@ class Constraints:
             scope = scope._parent
         return None
 
+    def adopt(self, other: Constraints) -> None:
+        """Take over the facts of a context that certainly runs."""
+        for a, b in other._equal:
+            self.add(a, b)
+        for a, b in other._at_most:
+            self.add_at_most(a, b)
+
     def clear(self) -> None:
         """Forget what was recorded here."""
         self._equal.clear()
         self._at_most.clear()
-        self._solved = dict(self._parent._solved) if self._parent else {}
+        self._solved = self._parent._solved if self._parent else {}
         self.token = next(_TOKENS)
 
 

@@ -58,6 +58,18 @@ def graph_steps(context: ShapesContext, nodes: Sequence[onnx.NodeProto]) -> Step
             yield pending
 
 
+def body_steps(
+    context: ShapesContext, graph: onnx.GraphProto | onnx.FunctionProto
+) -> Generator[Any, Any, list[Descriptor]]:
+    """Infer a subgraph or function body whose inputs are set; returns its outputs."""
+    context.graph = graph
+    if isinstance(graph, onnx.GraphProto):
+        seed_initializers(context, graph)
+    yield graph_steps(context, graph.node)
+    names = [o if isinstance(o, str) else o.name for o in graph.output]
+    return [context.lookup(name) or UNKNOWN_TENSOR for name in names]
+
+
 def compute_node(context: ShapesContext, node: onnx.NodeProto, index: int = -1) -> None:
     """Infer one node and set its outputs in the context."""
     pending = infer_node(context, node, index, lenient=True)
@@ -162,9 +174,9 @@ def _infer_new(
         return _finish(view, result)
     found = store(view, result)
     if key is not None and not view.tainted and not view.reasons:
-        context.memo[
-            (context.constraints_store.token, key) if view.used_constraints else key
-        ] = found
+        context.memo[(context.constraints_store.token, key) if view.used_constraints else key] = (
+            found
+        )
     return None
 
 
@@ -218,9 +230,7 @@ def diagnosed(view: NodeView, error: Exception) -> ShapeError | InternalError:
     )
 
 
-def seed_initializers(
-    context: ShapesContext, graph: onnx.GraphProto
-) -> None:
+def seed_initializers(context: ShapesContext, graph: onnx.GraphProto) -> None:
     """Set the descriptors of the initializers; only small contents are decoded."""
     values = context.values
     for tensor in graph.initializer:

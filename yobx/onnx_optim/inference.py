@@ -56,7 +56,9 @@ def compute_graph(context: ShapesContext, graph: onnx.GraphProto) -> None:
 
             def new_dim(axis: int, name: str = value.name) -> OptimDim:
                 return context.fresh_symbol(
-                    f"{name}_d{axis}", reason="the model does not name this size", value=name,
+                    f"{name}_d{axis}",
+                    reason="the model does not name this size",
+                    value=name,
                     axis=axis,
                 )
 

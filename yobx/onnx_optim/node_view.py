@@ -198,8 +198,7 @@ class NodeView:
         shown = ", ".join("omitted" if d is None else repr(d) for d in self.inputs)
         names = ", ".join(repr(n) for n in self.proto.input)
         raise kind(
-            f"{message}. Received: inputs ({names}) = ({shown}). "
-            f"Where: {self.describe()}.",
+            f"{message}. Received: inputs ({names}) = ({shown}). Where: {self.describe()}.",
             node=self.describe(),
             value=self.proto.output[0] if self.proto.output else "",
         )

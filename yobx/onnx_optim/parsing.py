@@ -180,7 +180,9 @@ def parse(text: str) -> Terms:
             raise state.fail(f"an operator is missing before {token!r}", start)
         expects_operand = False
         if kind == "number":
-            state.operands.append(_Fraction(poly.constant(int(float(token)) if "." in token else int(token))))
+            state.operands.append(
+                _Fraction(poly.constant(int(float(token)) if "." in token else int(token)))
+            )
         elif kind == "quoted":
             state.operands.append(_Fraction(poly.symbol(re.sub(r"\\(.)", r"\1", token[1:-1]))))
         elif token in _FUNCTIONS and text[position:].lstrip().startswith("("):

@@ -207,8 +207,10 @@ def multiply(a: Terms, b: Terms) -> Terms:
     out: dict[Monomial, int] = {}
     for mono_a, coef_a in a:
         for mono_b, coef_b in b:
-            mono = tuple(sorted(mono_a + mono_b, key=_by_key)) if mono_a and mono_b else (
-                mono_a or mono_b
+            mono = (
+                tuple(sorted(mono_a + mono_b, key=_by_key))
+                if mono_a and mono_b
+                else (mono_a or mono_b)
             )
             out[mono] = out.get(mono, 0) + coef_a * coef_b
     return normal(out)

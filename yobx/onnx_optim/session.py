@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import onnx
@@ -98,6 +99,21 @@ class Session:
             name = f"{base}_{count}"
         self._taken.add(name)
         return OptimDim(name)
+
+    def checkpoint(self) -> int:
+        """A mark for :meth:`rollback`."""
+        return len(self.origins)
+
+    def rollback(self, mark: int, keep: Collection[str] = ()) -> None:
+        """Free the names of the symbols made since the mark, which nothing refers to any more."""
+        for name in list(islice(self.origins, mark, None)):
+            if name not in keep:
+                del self.origins[name]
+                self._taken.discard(name)
+
+    def local_symbols(self, mark: int) -> frozenset[str]:
+        """Symbols made since the mark."""
+        return frozenset(islice(self.origins, mark, None))
 
     def log(self, event: ShapeEvent) -> None:
         """Append to the log and tell the listeners."""

@@ -164,9 +164,7 @@ class TensorType(enum.IntEnum):
             return f"seq({text})" if self >= TensorType.kSeqMapStringFloat else text
         inner = f"tensor({_SCALAR_TEXT[TensorType(self % 100)]})"
         family = self // 100
-        return {1: f"seq({inner})", 2: f"optional({inner})"}.get(
-            family, f"optional(seq({inner}))"
-        )
+        return {1: f"seq({inner})", 2: f"optional({inner})"}.get(family, f"optional(seq({inner}))")
 
 
 _T = TensorType
@@ -231,9 +229,7 @@ _TO_NUMPY: dict[TensorType, np.dtype[Any]] = {
     _T.kFloat6E3M2: np.dtype(ml_dtypes.float6_e3m2fn),
 }
 _FROM_NUMPY: dict[np.dtype[Any], TensorType] = {d: t for t, d in _TO_NUMPY.items()}
-_SCALAR_TEXT: dict[TensorType, str] = {
-    t: t.name[1:].lower() for t in TensorType if 0 < t < 100
-}
+_SCALAR_TEXT: dict[TensorType, str] = {t: t.name[1:].lower() for t in TensorType if 0 < t < 100}
 
 
 def from_numpy(dtype: npt.DTypeLike) -> TensorType:

@@ -3,6 +3,7 @@
 MODULES: tuple[str, ...] = (
     "attention",
     "cast",
+    "controlflow",
     "elementwise",
     "gathering",
     "generating",

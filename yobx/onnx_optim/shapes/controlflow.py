@@ -1,0 +1,476 @@
+"""`If`, `Loop`, `Scan` and `SequenceMap`: graphs that run never, once or many times."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from typing import Any, TypeAlias
+
+import onnx
+
+from yobx.onnx_optim.merging import LENGTH, DimFor, merge
+from yobx.onnx_optim.node_view import NodeView
+from yobx.onnx_optim.optim_dim import OptimDim
+from yobx.onnx_optim.optim_sequence import Descriptor, OptimOptional, OptimSequence
+from yobx.onnx_optim.optim_shape import UNKNOWN_SHAPE, OptimShape
+from yobx.onnx_optim.optim_tensor import UNKNOWN_TENSOR, OptimTensor
+from yobx.onnx_optim.registry import register_shape_function
+from yobx.onnx_optim.subgraphs import (
+    FixedPoint,
+    fixed_point_steps,
+    infer_body_steps,
+    subgraph_of,
+)
+from yobx.onnx_optim.tensor_type import TensorType
+
+Steps: TypeAlias = Generator[Any, Any, tuple[Descriptor, ...]]
+
+ITERATION = OptimTensor(TensorType.kInt64, [], minimum=0)
+RUNNING = OptimTensor(TensorType.kBool, [], value=(1,))
+
+
+def truth(descriptor: Descriptor | None) -> bool | None:
+    """Value of a condition, or ``None``."""
+    found = descriptor.scalar() if isinstance(descriptor, OptimTensor) else None
+    return None if found is None or not found.is_int() else bool(found.as_int())
+
+
+# ---------------------------------------------------------------------------------------------- If
+
+
+@register_shape_function("", "If", 1)
+def if_(view: NodeView) -> Steps:
+    """Both branches are inferred; a known condition picks one, else what they share is kept."""
+    condition = truth(view.inputs[0] if view.inputs else None)
+    then_graph, else_graph = subgraph_of(view, "then_branch"), subgraph_of(view, "else_branch")
+    mark = view.context.session.checkpoint()
+    then_child, then_out = yield infer_body_steps(view, "then_branch", then_graph, ())
+    else_child, else_out = yield infer_body_steps(view, "else_branch", else_graph, ())
+    if condition is not None:
+        chosen = then_child if condition else else_child
+        view.context.constraints_store.adopt(chosen.constraints_store)
+        return tuple(then_out if condition else else_out)
+    if len(then_out) != len(else_out):
+        view.fail(f"the branches of If have {len(then_out)} and {len(else_out)} outputs")
+    local = view.context.session.local_symbols(mark)
+    return tuple(
+        merge(a, b, _branch_dim(view, i, local))
+        for i, (a, b) in enumerate(zip(then_out, else_out, strict=True))
+    )
+
+
+def _branch_dim(view: NodeView, output: int, local: frozenset[str]) -> DimFor:
+    """A size that differs between the branches: a new symbol, at most the greater one."""
+    origins = view.context.session.origins
+
+    def visible(dim: OptimDim) -> OptimDim | None:
+        """The size, or a bound of it, in words that the enclosing graph knows."""
+        if local.isdisjoint(dim.symbols()):
+            return dim
+        origin = origins.get(str(dim)) if dim.is_symbol() else None
+        return visible(origin.upper) if origin is not None and origin.upper is not None else None
+
+    def chosen(a: OptimDim, b: OptimDim, axis: int) -> OptimDim:
+        left, right = visible(a), visible(b)
+        upper = OptimDim.max(left, right) if left is not None and right is not None else None
+        reason = f"the branches give different sizes: {a} and {b}"
+        return view.fresh(axis, reason, output=output, upper=upper)
+
+    return chosen
+
+
+# -------------------------------------------------------------------------------------------- Loop
+
+
+@register_shape_function("", "Loop", 1)
+def loop(view: NodeView) -> Steps:
+    """The body is inferred for any iteration; growth by a fixed amount keeps a closed form."""
+    graph = subgraph_of(view, "body")
+    initial = [d or UNKNOWN_TENSOR for d in view.inputs[2:]]
+    n_scan = len(graph.output) - 1 - len(initial)
+    if n_scan < 0 or len(graph.input) != len(initial) + 2:
+        view.fail(
+            f"the body of Loop must have {len(initial) + 2} inputs and at least "
+            f"{len(initial) + 1} outputs; it has {len(graph.input)} and {len(graph.output)}"
+        )
+
+    def inputs_for(states: Sequence[Descriptor]) -> list[Descriptor]:
+        return [ITERATION, RUNNING, *states]
+
+    body = yield fixed_point_steps(view, graph, initial, inputs_for, 1)
+    trips = _loop_trips(view, body)
+    results = [
+        _final_state(view, body, i, before, after, trips)
+        for i, (before, after) in enumerate(zip(initial, body.outputs[1:], strict=False))
+    ]
+    for offset, out in enumerate(body.outputs[1 + len(initial) :]):
+        results.append(_loop_scan(view, body, initial, len(initial) + offset, out, trips))
+    return tuple(results)
+
+
+def _loop_trips(view: NodeView, body: FixedPoint) -> OptimDim:
+    """Number of iterations: exact when only the trip count ends the loop, else a new symbol."""
+    start = view.inputs[1] if len(view.inputs) > 1 else None
+    first = True if start is None else truth(start)
+    if first is False:
+        return OptimDim(0)
+    limit_input = view.inputs[0] if view.inputs else None
+    limit = limit_input.scalar() if isinstance(limit_input, OptimTensor) else None
+    at_most = None if limit is None else OptimDim.max(limit, 0)
+    if at_most == 0:
+        return at_most
+    ends_early = truth(body.outputs[0])
+    if first and ends_early is True and at_most is not None:
+        return at_most
+    if first and ends_early is False:
+        return (
+            OptimDim(1)
+            if limit_input is None
+            else OptimDim.min(at_most or 1, 1)
+            if (at_most is not None)
+            else _new_trips(view, OptimDim(1))
+        )
+    return _new_trips(view, at_most)
+
+
+def _new_trips(view: NodeView, upper: OptimDim | None) -> OptimDim:
+    view.tainted = True
+    return view.context.fresh_symbol(
+        f"Loop_{_first_output(view)}_trips",
+        reason="the number of iterations depends on the data",
+        node=view,
+        value=_first_output(view),
+        upper=upper,
+    )
+
+
+def _first_output(view: NodeView) -> str:
+    return next((name for name in view.outputs if name), "")
+
+
+def _runs(trips: OptimDim) -> bool:
+    """True when there is certainly an iteration."""
+    low = trips.bounds()[0]
+    return low is not None and low >= 1
+
+
+def _final_state(
+    view: NodeView,
+    body: FixedPoint,
+    index: int,
+    before: Descriptor,
+    after: Descriptor,
+    trips: OptimDim,
+) -> Descriptor:
+    """Descriptor of a state after the last iteration."""
+    if trips == 0:
+        return before
+
+    def dim_for(start: OptimDim, end: OptimDim, axis: int) -> OptimDim:
+        return _final_dim(view, body, index, start, end, axis, trips)
+
+    at_start = body.states[index]
+    if at_start == before and after == before:
+        return before
+    if _runs(trips) and at_start == before and not _mentions(after, body.local):
+        return after
+    joined = merge(before, after, dim_for)
+    return _resolved(view, joined, body.local, index)
+
+
+def _final_dim(
+    view: NodeView,
+    body: FixedPoint,
+    index: int,
+    start: OptimDim,
+    end: OptimDim,
+    axis: int,
+    trips: OptimDim,
+) -> OptimDim:
+    symbol = body.symbols.get((index, axis))
+    if symbol is not None:
+        growth = end - symbol
+        if not body.is_local(growth):
+            return start + trips * growth
+    if not body.is_local(end):
+        if _runs(trips):
+            return end
+        upper = OptimDim.max(start, end)
+    else:
+        upper = None
+    reason = f"the size starts as {start} and changes with each iteration"
+    return view.fresh(axis, reason, output=index, upper=upper)
+
+
+def _mentions(descriptor: Descriptor, local: frozenset[str]) -> bool:
+    if isinstance(descriptor, OptimOptional):
+        return _mentions(descriptor.element, local)
+    if isinstance(descriptor, OptimSequence):
+        names = descriptor.elem_shape.symbols()
+        for shape in descriptor.elem_shapes or ():
+            names |= shape.symbols()
+        return not local.isdisjoint(names | (descriptor.length or OptimDim(0)).symbols())
+    names = descriptor.shape.symbols()
+    for dim in descriptor.value or ():
+        names |= dim.symbols() if dim is not None else frozenset()
+    return not local.isdisjoint(names)
+
+
+def _resolved(
+    view: NodeView, descriptor: Descriptor, local: frozenset[str], output: int
+) -> Descriptor:
+    """The descriptor without symbols that only mean something inside one iteration."""
+    if not _mentions(descriptor, local):
+        return descriptor
+    if isinstance(descriptor, OptimOptional):
+        inner = _resolved(view, descriptor.element, local, output)
+        if isinstance(inner, OptimOptional):
+            inner = inner.element
+        return OptimOptional(inner, descriptor.present)
+    if isinstance(descriptor, OptimSequence):
+        length = descriptor.length
+        if length is not None and not local.isdisjoint(length.symbols()):
+            length = view.fresh(LENGTH, "the length changes with each iteration", output=output)
+        shape = descriptor.elem_shape
+        if not local.isdisjoint(shape.symbols()):
+            shape = UNKNOWN_SHAPE
+        return OptimSequence(descriptor.elem_dtype, length=length, elem_shape=shape)
+    value = descriptor.value
+    if value is not None:
+        value = tuple(None if v is None or not local.isdisjoint(v.symbols()) else v for v in value)
+        value = None if all(v is None for v in value) else value
+    shape = descriptor.shape
+    if shape.has_rank():
+        shape = OptimShape(
+            dim
+            if local.isdisjoint(dim.symbols())
+            else view.fresh(axis, "the size changes with each iteration", output=output)
+            for axis, dim in enumerate(shape)
+        )
+    return OptimTensor(descriptor.dtype, shape, value=value)
+
+
+def _at_first_iteration(body: FixedPoint, initial: Sequence[Descriptor], dim: OptimDim) -> OptimDim:
+    """A size inside the body as it is in iteration 0."""
+    start: dict[str, OptimDim] = {}
+    for (index, axis), symbol in body.symbols.items():
+        state = initial[index]
+        if isinstance(state, OptimTensor) and axis >= 0 and state.shape.has_rank():
+            start[str(symbol)] = state.shape[axis]
+        elif isinstance(state, OptimSequence) and state.length is not None:
+            start[str(symbol)] = state.length
+    return dim.substitute(start)
+
+
+def _loop_scan(
+    view: NodeView,
+    body: FixedPoint,
+    initial: Sequence[Descriptor],
+    output: int,
+    element: Descriptor,
+    trips: OptimDim,
+) -> Descriptor:
+    """One element per iteration, all of one shape; without iteration a symbolic size is 0."""
+    if not isinstance(element, OptimTensor):
+        view.fail(f"scan output {output} of the body must be a tensor")
+    if not element.shape.has_rank():
+        return view.unknown("the body gives a tensor of unknown rank", dtype=element.dtype)
+    # All elements have one shape, so a size that varies has the one of the first iteration.
+    once = OptimDim(1) if _runs(trips) else OptimDim.min(trips, 1)
+    dims = [trips]
+    for axis, dim in enumerate(element.shape):
+        size = _at_first_iteration(body, initial, dim)
+        if body.is_local(size):
+            reason = "the size depends on the data of an iteration"
+            size = view.fresh(axis + 1, reason, output=output)
+        elif size.is_expr():
+            size = size * once
+        dims.append(size)
+    return OptimTensor(element.dtype, OptimShape(dims))
+
+
+# -------------------------------------------------------------------------------------------- Scan
+
+
+@register_shape_function("", "Scan", 9)
+def scan(view: NodeView) -> Steps:
+    """States keep their shape, scan inputs lose an axis, scan outputs gain one."""
+    graph = subgraph_of(view, "body")
+    n_scan = int(view.attr("num_scan_inputs", 0))
+    n_states = len(view.inputs) - n_scan
+    if n_states < 0 or len(graph.input) != len(view.inputs):
+        view.fail(
+            f"the body of Scan must have {len(view.inputs)} inputs, {n_scan} of them scanned; it "
+            f"has {len(graph.input)}"
+        )
+    axes = list(view.attr("scan_input_axes") or [0] * n_scan)
+    scanned, trips = _scan_slices(view, n_states, axes, first=0)
+    initial = [d or UNKNOWN_TENSOR for d in view.inputs[:n_states]]
+
+    def inputs_for(states: Sequence[Descriptor]) -> list[Descriptor]:
+        return [*states, *scanned]
+
+    body = yield fixed_point_steps(view, graph, initial, inputs_for, 0)
+    if trips is None:
+        trips = view.context.fresh_symbol(
+            f"Scan_{_first_output(view)}_trips", reason="no scan input has a known rank", node=view
+        )
+    results = [
+        _final_state(view, body, i, before, after, trips)
+        for i, (before, after) in enumerate(zip(initial, body.outputs, strict=False))
+    ]
+    out_axes = list(view.attr("scan_output_axes") or [0] * (len(body.outputs) - n_states))
+    for offset, element in enumerate(body.outputs[n_states:]):
+        results.append(
+            _scan_output(view, body, initial, n_states + offset, element, trips, out_axes[offset])
+        )
+    return tuple(results)
+
+
+def _scan_slices(
+    view: NodeView, start: int, axes: Sequence[int], *, first: int
+) -> tuple[list[Descriptor], OptimDim | None]:
+    """What one iteration reads of each scan input, and the number of iterations.
+
+    Args:
+        view: The node.
+        start: Position of the first scan input.
+        axes: Scanned axis of each.
+        first: Number of leading batch axes that are dropped too.
+    """
+    trips: OptimDim | None = None
+    slices: list[Descriptor] = []
+    for offset, axis in enumerate(axes):
+        tensor = view.tensor(start + offset)
+        if not tensor.shape.has_rank():
+            slices.append(OptimTensor(tensor.dtype, UNKNOWN_SHAPE))
+            continue
+        dims = list(tensor.shape)[first:]
+        if not -len(dims) <= axis < len(dims):
+            view.fail(f"axis {axis} of scan input {offset} is out of range")
+        size = dims.pop(axis)
+        if trips is not None:
+            view.equal(trips, size)
+            size = trips if trips.is_int() else size
+        trips = size
+        slices.append(OptimTensor(tensor.dtype, OptimShape(dims)))
+    return slices, None if trips is None else view.simplify(trips)
+
+
+def _scan_output(
+    view: NodeView,
+    body: FixedPoint,
+    initial: Sequence[Descriptor],
+    output: int,
+    element: Descriptor,
+    trips: OptimDim,
+    axis: int,
+) -> Descriptor:
+    if not isinstance(element, OptimTensor):
+        view.fail(f"scan output {output} of the body must be a tensor")
+    if not element.shape.has_rank():
+        return view.unknown("the body gives a tensor of unknown rank", dtype=element.dtype)
+    dims = []
+    for position, dim in enumerate(element.shape):
+        size = _at_first_iteration(body, initial, dim)
+        if body.is_local(size):
+            size = view.fresh(position + 1, "the size depends on the data", output=output)
+        dims.append(size)
+    place = axis + len(dims) + 1 if axis < 0 else axis
+    if not 0 <= place <= len(dims):
+        view.fail(f"axis {axis} of scan output {output} is out of range")
+    dims.insert(place, trips)
+    return OptimTensor(element.dtype, OptimShape(dims))
+
+
+@register_shape_function("", "Scan", 8)
+def scan_8(view: NodeView) -> Steps:
+    """The first form of Scan: a batch axis in front of everything, lengths as first input."""
+    graph = subgraph_of(view, "body")
+    n_scan = int(view.attr("num_scan_inputs", 0))
+    n_states = len(view.inputs) - n_scan - 1
+    if n_states < 0:
+        view.fail(f"Scan has {len(view.inputs)} inputs and {n_scan} scan inputs")
+    scanned, trips = _scan_slices(view, 1 + n_states, [0] * n_scan, first=1)
+    batch = OptimDim(1)
+    for i in range(1, len(view.inputs)):
+        dims = view.tensor(i).shape
+        if dims.has_rank() and len(dims):
+            batch = dims[0]
+            break
+    initial = [_without_batch(d) for d in view.inputs[1 : 1 + n_states]]
+    trips = trips or view.context.fresh_symbol(
+        f"Scan_{_first_output(view)}_trips", reason="no scan input has a known rank", node=view
+    )
+    body = yield fixed_point_steps(view, graph, initial, lambda states: [*states, *scanned], 0)
+    results: list[Descriptor] = []
+    for i, (before, after) in enumerate(zip(initial, body.outputs, strict=False)):
+        results.append(_with_batch(_final_state(view, body, i, before, after, trips), batch))
+    for offset, element in enumerate(body.outputs[n_states:]):
+        inner = _scan_output(view, body, initial, n_states + offset, element, trips, 0)
+        results.append(_with_batch(inner, batch))
+    return tuple(results)
+
+
+def _without_batch(descriptor: Descriptor | None) -> Descriptor:
+    if isinstance(descriptor, OptimTensor) and descriptor.shape.has_rank():
+        return OptimTensor(descriptor.dtype, OptimShape(descriptor.shape[1:]))
+    return descriptor or UNKNOWN_TENSOR
+
+
+def _with_batch(descriptor: Descriptor, batch: OptimDim) -> Descriptor:
+    if isinstance(descriptor, OptimTensor) and descriptor.shape.has_rank():
+        return OptimTensor(descriptor.dtype, OptimShape([batch, *descriptor.shape]))
+    return descriptor
+
+
+# ------------------------------------------------------------------------------------- SequenceMap
+
+MAX_ELEMENTS = 32
+
+
+@register_shape_function("", "SequenceMap", 17)
+def sequence_map(view: NodeView) -> Steps:
+    """The body runs per element: the length stays, the element shape is the body's."""
+    graph = subgraph_of(view, "body")
+    first = view.inputs[0] if view.inputs else None
+    if not isinstance(first, OptimSequence):
+        return tuple(OptimSequence(_declared_dtype(value)) for value in graph.output)
+    for other in view.inputs[1:]:
+        if isinstance(other, OptimSequence) and other.length is not None and first.length:
+            view.equal(first.length, other.length)
+    listed = [d.elem_shapes for d in view.inputs if isinstance(d, OptimSequence)]
+    count = len(listed[0]) if listed[0] is not None else 0
+    each = all(s is not None and len(s) == count for s in listed) and count <= MAX_ELEMENTS
+    positions: list[int | None] = list(range(count)) if each and count else [None]
+    mark = view.context.session.checkpoint()
+    runs: list[list[Descriptor]] = []
+    for position in positions:
+        inputs = [
+            d.element(position) if isinstance(d, OptimSequence) else d or UNKNOWN_TENSOR
+            for d in view.inputs
+        ]
+        _, outputs = yield infer_body_steps(view, "body", graph, inputs)
+        runs.append(outputs)
+    local = view.context.session.local_symbols(mark)
+    results: list[Descriptor] = []
+    for i in range(len(graph.output)):
+        column = [run[i] for run in runs]
+        results.append(_mapped(column, first.length, local, each=positions[0] is not None))
+    return tuple(results)
+
+
+def _declared_dtype(value: onnx.ValueInfoProto) -> TensorType:
+    return TensorType(value.type.tensor_type.elem_type)
+
+
+def _mapped(
+    column: Sequence[Descriptor], length: OptimDim | None, local: frozenset[str], *, each: bool
+) -> OptimSequence:
+    tensors = [d for d in column if isinstance(d, OptimTensor)]
+    if len(tensors) != len(column):
+        return OptimSequence(length=length)
+    dtype = tensors[0].dtype
+    shapes = [t.shape if not _mentions(t, local) or each else UNKNOWN_SHAPE for t in tensors]
+    if each and all(s.has_rank() for s in shapes):
+        return OptimSequence(dtype, shapes)
+    return OptimSequence(dtype, length=length, elem_shape=shapes[0] if len(shapes) == 1 else None)
