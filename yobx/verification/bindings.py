@@ -1,0 +1,244 @@
+"""Sizes for the dynamic dimensions of a model.
+
+Each symbol gets a prime of its own, different from every fixed size of the model: a swapped, doubled or forgotten
+symbol then shows. A second set of primes repeats this, and 1 finds broadcasting and squeezing by accident.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import onnx
+from numpy.typing import NDArray
+
+from ..errors import ArgumentError
+from .inputs import resize
+from .runner import input_names
+
+__all__ = ["AUTO", "Binding", "InputAxes", "axes_of_inputs", "choose_bindings", "resized"]
+
+AUTO = ("primes", "primes2", "ones")
+_SMALLEST_BATCH = 5
+# A size such as `2*N` follows from others and is not bound on its own.
+_EXPRESSION = re.compile(r"[+*/%(),-]")
+
+
+@dataclass(frozen=True)
+class InputAxes:
+    """The dimensions of one graph input.
+
+    Attributes:
+        name: Input name.
+        dims: A size, or the symbol that stands for it; ``None`` when the rank is open.
+    """
+
+    name: str
+    dims: tuple[int | str, ...] | None
+
+
+@dataclass(frozen=True)
+class Binding:
+    """One assignment of sizes.
+
+    Attributes:
+        label: ``sample``, ``primes``, ``primes2``, ``ones`` or the user's.
+        sizes: Symbol -> size.
+        softer: What to try when the source itself refuses these sizes.
+    """
+
+    label: str
+    sizes: Mapping[str, int]
+    softer: Binding | None = None
+
+    def describe(self) -> str:
+        """``B=7, S=11``, or ``static sizes``."""
+        return ", ".join(f"{name}={size}" for name, size in self.sizes.items()) or "static sizes"
+
+
+def axes_of_inputs(model: onnx.ModelProto) -> list[InputAxes]:
+    """The dimensions of the inputs; an open dimension without a name gets ``input[axis]``."""
+    wanted = set(input_names(model))
+    result = []
+    for value in model.graph.input:
+        if value.name not in wanted:
+            continue
+        tensor = value.type.tensor_type
+        if not tensor.HasField("shape"):
+            result.append(InputAxes(value.name, None))
+            continue
+        dims: list[int | str] = []
+        for axis, dim in enumerate(tensor.shape.dim):
+            if dim.HasField("dim_value"):
+                dims.append(int(dim.dim_value))
+            else:
+                dims.append(dim.dim_param or f"{value.name}[{axis}]")
+        result.append(InputAxes(value.name, tuple(dims)))
+    return result
+
+
+def choose_bindings(
+    model: onnx.ModelProto,
+    axes: Sequence[InputAxes],
+    sample: Sequence[NDArray[Any]],
+    asked: Sequence[str | Mapping[str, int]] | None = None,
+) -> list[Binding]:
+    """Chooses the sizes to try.
+
+    Args:
+        model: The converted model, whose fixed sizes are avoided.
+        axes: Dimensions of its inputs.
+        sample: The inputs given, in the same order.
+        asked: Labels out of ``primes``, ``primes2``, ``ones``, ``sample``, or dicts symbol -> size; all three
+            automatic ones by default.
+
+    Returns:
+        The bindings; one called ``sample`` when nothing is dynamic.
+
+    Raises:
+        ArgumentError: If a label or a symbol is unknown, or a size is not a positive integer or 0.
+    """
+    natural = _sample_sizes(axes, sample)
+    if not natural:
+        return [Binding("sample", {})]
+    taken = _fixed_sizes(model)
+    first = _primes_for(axes, natural, taken)
+    second = _primes_for(axes, natural, taken | set(first.values()))
+    sample_binding = Binding("sample", natural)
+    batch_only = {s: 1 if s in _batch_symbols(axes) else size for s, size in natural.items()}
+    ones = Binding("ones", dict.fromkeys(natural, 1), Binding("ones", batch_only))
+    ready = {
+        "primes": Binding("primes", first, _softer("primes", axes, natural, first)),
+        "primes2": Binding("primes2", second, _softer("primes2", axes, natural, second)),
+        "ones": ones,
+        "sample": sample_binding,
+    }
+    chosen = []
+    for entry in AUTO if asked is None else asked:
+        if isinstance(entry, str):
+            if entry not in ready:
+                raise ArgumentError(
+                    f"a binding is one of {', '.join(ready)}, or a dict symbol -> size. Received: {entry!r}.",
+                    argument="bindings",
+                )
+            chosen.append(ready[entry])
+        else:
+            chosen.append(_custom(entry, natural))
+    return chosen
+
+
+def resized(
+    axes: Sequence[InputAxes], sample: Sequence[NDArray[Any]], binding: Binding, seed: int
+) -> list[NDArray[Any]]:
+    """The sample inputs brought to the sizes of a binding.
+
+    Args:
+        axes: Dimensions of the inputs.
+        sample: Arrays in the same order.
+        binding: Sizes.
+        seed: Seed of the new values.
+
+    Returns:
+        One array an input.
+    """
+    result = []
+    for position, (axis, array) in enumerate(zip(axes, sample, strict=True)):
+        if axis.dims is None or len(axis.dims) != np.ndim(array):
+            result.append(np.asarray(array))
+            continue
+        shape = [
+            binding.sizes.get(dim, have) if isinstance(dim, str) else have
+            for dim, have in zip(axis.dims, np.shape(array), strict=True)
+        ]
+        result.append(resize(array, shape, np.random.default_rng([seed, position])))
+    return result
+
+
+def _sample_sizes(axes: Sequence[InputAxes], sample: Sequence[NDArray[Any]]) -> dict[str, int]:
+    sizes: dict[str, int] = {}
+    for axis, array in zip(axes, sample, strict=True):
+        for dim, have in zip(axis.dims or (), np.shape(array), strict=False):
+            if isinstance(dim, str) and not _EXPRESSION.search(dim):
+                sizes.setdefault(dim, int(have))
+    return sizes
+
+
+def _batch_symbols(axes: Sequence[InputAxes]) -> set[str]:
+    return {axis.dims[0] for axis in axes if axis.dims and isinstance(axis.dims[0], str)}
+
+
+def _fixed_sizes(model: onnx.ModelProto) -> set[int]:
+    """Every size written in the model: inputs, outputs, values and weights."""
+    sizes: set[int] = set()
+    for value in (*model.graph.input, *model.graph.output, *model.graph.value_info):
+        sizes.update(int(d.dim_value) for d in value.type.tensor_type.shape.dim if d.dim_value)
+    for tensor in model.graph.initializer:
+        sizes.update(int(d) for d in tensor.dims)
+    return sizes
+
+
+def _primes_for(axes: Sequence[InputAxes], natural: Mapping[str, int], taken: set[int]) -> dict[str, int]:
+    """A distinct prime near the sample size for each symbol.
+
+    Batch sizes grow from 5. Other sizes shrink first: positions beyond the sample may not exist (an embedding
+    of positions), smaller ones always do.
+    """
+    used = set(taken)
+    batch = _batch_symbols(axes)
+    result = {}
+    for symbol, size in natural.items():
+        if symbol in batch:
+            choice = _next_prime(max(_SMALLEST_BATCH, min(size, 13)), used)
+        else:
+            choice = _previous_prime(size, used) or _next_prime(max(size, 2), used)
+        used.add(choice)
+        result[symbol] = choice
+    return result
+
+
+def _softer(
+    label: str, axes: Sequence[InputAxes], natural: Mapping[str, int], primes: Mapping[str, int]
+) -> Binding | None:
+    """Primes for batch sizes alone; other sizes as given (a network may want multiples of 32)."""
+    batch = _batch_symbols(axes)
+    sizes = {s: primes[s] if s in batch else size for s, size in natural.items()}
+    return None if sizes == dict(primes) else Binding(label, sizes)
+
+
+def _custom(entry: Mapping[str, int], natural: Mapping[str, int]) -> Binding:
+    unknown = sorted(set(entry) - set(natural))
+    if unknown:
+        raise ArgumentError(
+            f"a binding names symbols of the inputs. Received: {', '.join(unknown)}. "
+            f"The model has: {', '.join(natural)}.",
+            argument="bindings",
+        )
+    for symbol, size in entry.items():
+        if not isinstance(size, int) or isinstance(size, bool) or size < 0:
+            raise ArgumentError(
+                f"a size is an integer, 0 or more. Received: {symbol}={size!r}.", argument="bindings"
+            )
+    sizes = {**natural, **entry}
+    return Binding(",".join(f"{s}={n}" for s, n in entry.items()), sizes)
+
+
+def _is_prime(number: int) -> bool:
+    return number > 1 and all(number % d for d in range(2, int(number**0.5) + 1))
+
+
+def _next_prime(start: int, used: Iterable[int]) -> int:
+    number = start
+    while not _is_prime(number) or number in used:
+        number += 1
+    return number
+
+
+def _previous_prime(start: int, used: Iterable[int]) -> int | None:
+    """The largest free prime up to `start`, not below two thirds of it."""
+    for number in range(start, max(2, (2 * start) // 3), -1):
+        if _is_prime(number) and number not in used:
+            return number
+    return None

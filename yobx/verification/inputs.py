@@ -1,0 +1,112 @@
+"""Example inputs from what a model declares, and resized inputs for other sizes of the dynamic axes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .dtypes import is_float
+
+if TYPE_CHECKING:
+    from .sources import InputSpec
+
+__all__ = ["generate", "resize"]
+
+_WORDS = ("alpha", "Beta gamma", "", "delta-1", "épsilon", "zeta eta theta")
+_OPEN_BATCH, _OPEN_SIZE = 3, 8
+
+
+def generate(specs: Sequence[InputSpec], seed: int) -> list[NDArray[Any]]:
+    """Makes one array an input.
+
+    Args:
+        specs: What the model declares.
+        seed: Seed; the same seed gives the same arrays.
+
+    Returns:
+        Floats from normal(0, 1); integers from 0 to 9, which are valid ids of any table; bools and short strings.
+        Open sizes are 3 on axis 0 and 8 elsewhere, the same for the same name.
+    """
+    rng = np.random.default_rng(seed)
+    named: dict[str, int] = {}
+    arrays = []
+    for spec in specs:
+        shape = []
+        for axis, size in enumerate(spec.shape or ()):
+            if isinstance(size, int):
+                shape.append(size)
+                continue
+            default = _OPEN_BATCH if axis == 0 else _OPEN_SIZE
+            shape.append(named.setdefault(size, default) if size else default)
+        arrays.append(_draw(rng, spec.dtype, tuple(shape)))
+    return arrays
+
+
+def _draw(rng: np.random.Generator, dtype: np.dtype[Any], shape: tuple[int, ...]) -> NDArray[Any]:
+    if dtype.kind == "c":
+        return (rng.standard_normal(shape) + 1j * rng.standard_normal(shape)).astype(dtype)
+    if is_float(dtype):
+        return rng.standard_normal(shape).astype(dtype)
+    if dtype.kind == "b":
+        return rng.integers(0, 2, shape).astype(np.bool_)
+    if dtype.kind in "OSU":
+        return np.array(_WORDS, dtype=object)[rng.integers(0, len(_WORDS), shape)]
+    return rng.integers(0, 10, shape).astype(dtype)
+
+
+def resize(
+    array: NDArray[Any], shape: Sequence[int], rng: np.random.Generator
+) -> NDArray[Any]:
+    """Brings an array to another size, along any axes, with values the original could have held.
+
+    Integers, bools and strings are taken from the array (token ids stay valid). Floats are mixed between two
+    random places, so that no two rows are equal and the range is kept; arrays of whole-numbered floats
+    are taken, as masks and ids must stay what they are.
+
+    Args:
+        array: Sample input.
+        shape: New sizes, of the same rank.
+        rng: Source of randomness.
+
+    Returns:
+        The array itself when nothing changes.
+    """
+    result = np.asarray(array)
+    for axis, size in enumerate(shape):
+        have = result.shape[axis]
+        if size == have:
+            continue
+        if size < have:
+            result = np.take(result, np.arange(size), axis=axis)
+        elif have == 0:
+            result = _draw(rng, result.dtype, (*result.shape[:axis], size, *result.shape[axis + 1 :]))
+        else:
+            result = _grown(result, axis, size, rng)
+    return np.ascontiguousarray(result)
+
+
+def _grown(array: NDArray[Any], axis: int, size: int, rng: np.random.Generator) -> NDArray[Any]:
+    have = array.shape[axis]
+    extra = size - have
+    first = np.take(array, rng.integers(0, have, extra), axis=axis)
+    if is_float(array.dtype) and not _whole(array):
+        # Two different places where there are two; one place alone is moved within the range of the array.
+        other = np.take(array, rng.integers(0, have, extra), axis=axis) if have > 1 else array.mean()
+        share = [1] * array.ndim
+        share[axis] = extra
+        weight = rng.uniform(0.1, 0.9, share)
+        first = (first.astype(np.complex128 if array.dtype.kind == "c" else np.float64) * weight) + (
+            np.asarray(other).astype(np.complex128 if array.dtype.kind == "c" else np.float64) * (1.0 - weight)
+        )
+    grown: NDArray[Any] = np.concatenate([array, first.astype(array.dtype)], axis=axis)
+    return grown
+
+
+def _whole(array: NDArray[Any]) -> bool:
+    if array.dtype.kind == "c":
+        return False
+    wide = array.astype(np.float64)
+    return bool(np.all(np.isfinite(wide)) and np.all(wide == np.floor(wide)))

@@ -1,0 +1,302 @@
+"""Finds the first value that differs, and says which side is wrong.
+
+With values of the source that go by the name of an ONNX value, the first one that differs is found in topological
+order. The piece of the graph that leads to it from values that still agree is then evaluated in float64: if that
+agrees with the source, the run time is off; if it agrees with onnxruntime, the converter wrote another function.
+Without such values every node is checked against float64 on its own inputs, which separates the run time from the
+converter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import onnx
+from numpy.typing import NDArray
+
+from .comparison import Allowance, compare
+from .dtypes import dtype_name, is_float, widen
+from .reference64 import evaluate, piece
+from .report import Localization, OutputReport
+from .runner import LoadError, RunError, Session, observable_values
+from .sensitivity import Sensitivity
+from .shape_proof import describe_node
+from .sources import Source
+
+__all__ = ["Evidence", "localize"]
+
+_MOST_NODES_ALONE = 400
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What is known of the failing run.
+
+    Attributes:
+        model: Converted model.
+        source: The original.
+        args: Inputs of the source.
+        feeds: Inputs of the model.
+        values: Values of the unoptimised model.
+        expected: Outputs of the source by ONNX name.
+        optimised: Outputs of the optimised model.
+        options: Options of the conversion.
+    """
+
+    model: onnx.ModelProto
+    source: Source
+    args: tuple[Any, ...]
+    feeds: Mapping[str, NDArray[Any]]
+    values: Mapping[str, Any]
+    expected: Mapping[str, Any]
+    optimised: Mapping[str, Any]
+    options: Mapping[str, Any]
+
+
+def localize(evidence: Evidence, sensitivity: Sensitivity, output: str) -> Localization:
+    """Looks for the first differing value.
+
+    Args:
+        evidence: The failing run.
+        sensitivity: Allowances of the model.
+        output: Name of a wrong output.
+
+    Returns:
+        What was found; its ``reason`` says what could not be told.
+    """
+    found = Localization()
+    if _only_optimised(evidence, sensitivity, output):
+        found.value, found.node = output, describe_node(evidence.model, output)
+        found.verdict, found.method = "runtime", "onnxruntime without graph optimisation"
+        found.reason = (
+            "without graph optimisation onnxruntime agrees with the source → an optimisation of the run time is off"
+        )
+        _describe_origin(found, evidence.model, output)
+        return found
+    names = [name for name in observable_values(evidence.model) if name in evidence.values]
+    theirs = _source_values(evidence, names, found)
+    differing, agreeing = _first_difference(evidence, sensitivity, names, theirs, found)
+    if differing is None:
+        return _without_values(found, evidence, sensitivity, output)
+    _describe(found, evidence, differing, agreeing, theirs)
+    return found
+
+
+def _only_optimised(evidence: Evidence, sensitivity: Sensitivity, output: str) -> bool:
+    """Whether the unoptimised model agrees with the source."""
+    if output not in evidence.values or output not in evidence.expected:
+        return False
+    report = _judge(evidence, sensitivity, output, evidence.expected[output])
+    return not report.failed
+
+
+def _judge(evidence: Evidence, sensitivity: Sensitivity, name: str, want: Any) -> OutputReport:
+    allowance = _allowances(evidence, sensitivity, [name])[name]
+    return compare(name, evidence.values[name], want, allowance)
+
+
+def _allowances(
+    evidence: Evidence, sensitivity: Sensitivity, names: list[str]
+) -> dict[str, Allowance]:
+    result: dict[str, Allowance] = {}
+    unknown = []
+    for name in names:
+        value = evidence.values[name]
+        strict = sensitivity.strict(name, np.asarray(value).dtype) if not isinstance(value, list) else None
+        if strict is None:
+            unknown.append(name)
+        else:
+            result[name] = strict
+    if unknown:
+        result.update(sensitivity.measure(evidence.feeds, evidence.values, unknown))
+    return result
+
+
+def _source_values(evidence: Evidence, names: list[str], found: Localization) -> dict[str, Any]:
+    theirs = dict(evidence.source.intermediates(evidence.args, names, evidence.options))
+    found.method = f"values of the {evidence.source.framework} model by name" if theirs else ""
+    for name, value in evidence.expected.items():
+        theirs.setdefault(name, value)
+    return theirs
+
+
+def _first_difference(
+    evidence: Evidence,
+    sensitivity: Sensitivity,
+    names: list[str],
+    theirs: Mapping[str, Any],
+    found: Localization,
+) -> tuple[str | None, list[str]]:
+    """The first value in topological order that differs, and those that agree."""
+    comparable = [name for name in names if name in theirs and _same_kind(evidence.values[name], theirs[name])]
+    found.compared = len([name for name in comparable if name not in evidence.expected])
+    if not found.compared:
+        return None, []
+    allowances = _allowances(evidence, sensitivity, comparable)
+    agreeing = []
+    for name in comparable:
+        report = compare(name, evidence.values[name], theirs[name], allowances[name])
+        if report.failed:
+            found.difference = report
+            return name, agreeing
+        agreeing.append(name)
+    return None, agreeing
+
+
+def _same_kind(ours: Any, theirs: Any) -> bool:
+    if isinstance(ours, list) or isinstance(theirs, list) or ours is None or theirs is None:
+        return False
+    return np.shape(ours) == np.shape(theirs) and dtype_name(np.asarray(ours).dtype) == dtype_name(
+        np.asarray(theirs).dtype
+    )
+
+
+def _describe(
+    found: Localization, evidence: Evidence, name: str, agreeing: list[str], theirs: Mapping[str, Any]
+) -> None:
+    model = evidence.model
+    node = next(n for n in model.graph.node if name in n.output)
+    found.value, found.node, found.op_type = name, describe_node(model, name), node.op_type
+    _describe_origin(found, model, name)
+    initial = set(evidence.feeds) | {t.name for t in model.graph.initializer}
+    states = []
+    for source in node.input:
+        if not source:
+            continue
+        known = "agrees" if source in agreeing or source in initial else "not comparable"
+        states.append(f"%{source} {known}")
+    found.inputs = states
+    found.inputs_agree = all("not comparable" not in state for state in states) or None
+    starts = [*agreeing, *evidence.feeds]
+    given = {**{n: evidence.values[n] for n in evidence.feeds}, **{n: theirs[n] for n in agreeing}}
+    part = piece(model, starts, name, given)
+    feeds = {value.name: given[value.name] for value in part.graph.input}
+    exact = evaluate(part, feeds)
+    prefix = (
+        "the inputs of that node still agree"
+        if found.inputs_agree
+        else f"between the last values that agree and this one lie {len(part.graph.node)} nodes"
+    )
+    found.verdict, words = _verdict(exact, evidence.values[name], theirs[name], evidence.source.framework)
+    found.reason = f"{prefix}; {words}"
+    found.reduced_nodes = _still_fails(part, feeds, theirs[name], found)
+
+
+def _describe_origin(found: Localization, model: onnx.ModelProto, value: str) -> None:
+    node = next((n for n in model.graph.node if value in n.output), None)
+    if node is None:
+        return
+    found.op_type = node.op_type
+    facts = {prop.key: prop.value for prop in node.metadata_props}
+    found.source_op = facts.get("yobx.op", "")
+    found.source_name = facts.get("yobx.name", "")
+    found.layer = facts.get("yobx.layer", "")
+    found.user_line = facts.get("yobx.line", facts.get("yobx.location", ""))
+
+
+def _verdict(exact: Any, ours: Any, theirs: Any, framework: str) -> tuple[str, str]:
+    """Which side a float64 evaluation of the piece supports."""
+    if exact is None or np.shape(exact) != np.shape(ours):
+        return "undecided", "no float64 reference of this piece"
+    if not is_float(np.asarray(ours).dtype):
+        same_ours, same_theirs = np.array_equal(exact, ours), np.array_equal(exact, theirs)
+        near, far = (0.0 if same_ours else 1.0), (0.0 if same_theirs else 1.0)
+    else:
+        near, far = _distance(exact, ours), _distance(exact, theirs)
+    if near < 0.2 * far:
+        return "converter", "float64 reference agrees with onnxruntime → the converted graph is another function"
+    if far < 0.2 * near:
+        return "runtime", f"float64 reference agrees with {framework} → the runtime is off, not the converter"
+    return "undecided", f"float64 reference lies between both (onnxruntime {near:.1e}, {framework} {far:.1e} away)"
+
+
+def _distance(exact: Any, other: Any) -> float:
+    with np.errstate(invalid="ignore", over="ignore"):
+        error = np.abs(widen(np.asarray(exact)) - widen(np.asarray(other)))
+    same = (np.asarray(exact) == np.asarray(other)) | (np.isnan(exact) & np.isnan(other))
+    error = np.where(same, 0.0, error)
+    if not np.all(np.isfinite(error)):
+        return float("inf")
+    return float(np.sqrt(np.mean(np.square(error)))) if error.size else 0.0
+
+
+def _still_fails(
+    part: onnx.ModelProto, feeds: Mapping[str, Any], want: Any, found: Localization
+) -> int:
+    """Number of nodes of the piece if it alone still shows the difference, else 0."""
+    try:
+        got = Session(part, optimise=False).run({n: np.asarray(v) for n, v in feeds.items()}).values[found.value]
+    except (LoadError, RunError):
+        return 0
+    difference = found.difference
+    if difference is None or np.shape(got) != np.shape(want):
+        return 0
+    if not is_float(np.asarray(want).dtype):
+        return len(part.graph.node) if not np.array_equal(got, want) else 0
+    error = _distance(want, got)
+    return len(part.graph.node) if error > 0.1 * (difference.rms or 0.0) else 0
+
+
+# ---- without values of the source ----------------------------------------------------------------------------
+
+
+def _without_values(
+    found: Localization, evidence: Evidence, sensitivity: Sensitivity, output: str
+) -> Localization:
+    """Checks every node alone against float64: either one is off, or the graph is another function."""
+    model = evidence.model
+    nodes = list(model.graph.node)
+    if found.compared:
+        found.reason = "every intermediate value that could be compared agrees; the difference lies after them"
+    if len(nodes) > _MOST_NODES_ALONE:
+        found.reason = found.reason or f"{len(nodes)} nodes are too many to check each against float64"
+        return found
+    found.method = found.method or "each node alone against float64"
+    checked = 0
+    for node in nodes:
+        name = next((o for o in node.output if o), "")
+        verdict = _node_alone(evidence, sensitivity, node, name)
+        checked += verdict is not None
+        if verdict is not None and verdict.failed:
+            found.value, found.node = name, describe_node(model, name)
+            found.difference, found.verdict = verdict, "runtime"
+            found.reason = "onnxruntime is off on this node by itself: float64 gives another value on the same inputs"
+            _describe_origin(found, model, name)
+            return found
+    found.compared = found.compared or checked
+    unknown = len(nodes) - checked
+    if not found.value:
+        found.value, found.node = output, describe_node(model, output)
+        _describe_origin(found, model, output)
+    rest = f" ({unknown} nodes have no float64 reference)" if unknown else ""
+    found.verdict = "converter" if not unknown else "undecided"
+    found.reason = (
+        f"each of {checked} nodes computes what its operator says{rest} → the converted graph is another function"
+    )
+    return found
+
+
+def _node_alone(
+    evidence: Evidence, sensitivity: Sensitivity, node: onnx.NodeProto, name: str
+) -> OutputReport | None:
+    ours = evidence.values.get(name)
+    if not isinstance(ours, np.ndarray) or not is_float(ours.dtype):
+        return None
+    starts = [n for n in evidence.values if n != name]
+    if any(i and i not in evidence.values and i not in _weights(evidence.model) for i in node.input):
+        return None
+    part = piece(evidence.model, starts, name, evidence.values)
+    exact = evaluate(part, {v.name: evidence.values[v.name] for v in part.graph.input})
+    if exact is None or np.shape(exact) != ours.shape:
+        return None
+    alone = Sensitivity(part, sensitivity.tolerances, sensitivity.provider, sensitivity.seed)
+    feeds = {v.name: np.asarray(evidence.values[v.name]) for v in part.graph.input}
+    allowance = alone.strict(name, ours.dtype) or alone.measure(feeds, {name: ours}, [name])[name]
+    return compare(name, ours, np.asarray(exact).astype(ours.dtype), allowance)
+
+
+def _weights(model: onnx.ModelProto) -> set[str]:
+    return {tensor.name for tensor in model.graph.initializer}

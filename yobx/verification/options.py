@@ -1,0 +1,151 @@
+"""The options of one check: those of a conversion, by the same name, and those of the comparison."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, TypedDict
+
+from ..errors import ArgumentError
+
+__all__ = ["CONVERSION", "CheckKeywords", "CheckOptions", "make_options"]
+
+BindingRequest = str | Mapping[str, int]
+
+#: Options that are handed to the conversion as they are.
+CONVERSION = (
+    "kwargs",
+    "input_names",
+    "dynamic_shapes",
+    "target_opset",
+    "extra_converters",
+    "verbose",
+    "filename",
+    "passes",
+    "signature",
+    "tag",
+    "allow_unsafe",
+)
+
+
+class CheckKeywords(TypedDict, total=False):
+    """Keyword arguments of `check_conversion`; see `CheckOptions` for their meaning."""
+
+    kwargs: Mapping[str, Any] | None
+    input_names: Sequence[str] | None
+    dynamic_shapes: Any
+    target_opset: int | Mapping[str, int] | None
+    extra_converters: Mapping[str, Callable[..., Any]] | None
+    verbose: int
+    filename: str | Path | None
+    passes: Sequence[Callable[[Any], Any]] | None
+    signature: str | None
+    tag: str | Sequence[str] | None
+    allow_unsafe: bool
+    reference: Any
+    name: str
+    bindings: Sequence[BindingRequest] | BindingRequest | None
+    seed: int
+    provider: str
+    tolerance_scale: float
+    tolerances: str | Path | None
+    localize: bool
+    rerun: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckOptions:
+    """How a model is converted and compared.
+
+    Attributes:
+        kwargs: As for `yobx.tensorflow.to_onnx`, like the following ones.
+        input_names: One name an input.
+        dynamic_shapes: Which axes are dynamic.
+        target_opset: Opset of the converted model.
+        extra_converters: Converters of your own.
+        verbose: Verbosity of the conversion.
+        filename: Where the conversion writes the model.
+        passes: Graph passes of the conversion.
+        signature: Signature of a SavedModel.
+        tag: Tag of a SavedModel.
+        allow_unsafe: Whether a Keras archive may run code that it contains.
+        reference: For a ready ONNX model: a callable over numpy arrays, or another ONNX model.
+        name: Name of the model in the report.
+        bindings: Sizes of the dynamic axes to try: ``primes``, ``primes2``, ``ones``, ``sample``, or dicts
+            symbol -> size. By default the first three.
+        seed: Seed of generated and resized inputs and of the measurement of rounding.
+        provider: onnxruntime execution provider.
+        tolerance_scale: Factor on every float allowance.
+        tolerances: Another tolerance table.
+        localize: Whether the first differing value is looked for when something differs.
+        rerun: Command that repeats this check, for the report.
+    """
+
+    kwargs: Mapping[str, Any] | None = None
+    input_names: Sequence[str] | None = None
+    dynamic_shapes: Any = None
+    target_opset: int | Mapping[str, int] | None = None
+    extra_converters: Mapping[str, Callable[..., Any]] | None = None
+    verbose: int = 0
+    filename: str | Path | None = None
+    passes: Sequence[Callable[[Any], Any]] | None = None
+    signature: str | None = None
+    tag: str | Sequence[str] | None = None
+    allow_unsafe: bool = False
+    reference: Any = None
+    name: str = ""
+    bindings: Sequence[BindingRequest] | BindingRequest | None = None
+    seed: int = 0
+    provider: str = "CPUExecutionProvider"
+    tolerance_scale: float = 1.0
+    tolerances: str | Path | None = None
+    localize: bool = True
+    rerun: str = ""
+
+    def __post_init__(self) -> None:
+        """Checks what is not checked where it is used.
+
+        Raises:
+            ArgumentError: If the seed is not one.
+        """
+        if not isinstance(self.seed, int) or isinstance(self.seed, bool) or self.seed < 0:
+            raise ArgumentError(
+                f"a seed is an integer, 0 or more. Received: seed={self.seed!r}.", argument="seed"
+            )
+
+    def conversion(self) -> dict[str, Any]:
+        """The options that differ from their default, for ``to_onnx``."""
+        defaults = {f.name: f.default for f in fields(self)}
+        values = {key: getattr(self, key) for key in CONVERSION}
+        return {key: value for key, value in values.items() if value is not defaults[key]}
+
+    def binding_requests(self) -> Sequence[BindingRequest] | None:
+        """The bindings as a sequence; ``None`` for the automatic ones."""
+        if self.bindings is None:
+            return None
+        return [self.bindings] if isinstance(self.bindings, (str, Mapping)) else list(self.bindings)
+
+
+def make_options(keywords: Mapping[str, Any]) -> CheckOptions:
+    """Makes options of keyword arguments.
+
+    Args:
+        keywords: Keyword arguments.
+
+    Returns:
+        The options.
+
+    Raises:
+        ArgumentError: If a keyword is unknown; the valid ones are listed.
+    """
+    valid = [f.name for f in fields(CheckOptions)]
+    unknown = [key for key in keywords if key not in valid]
+    if unknown:
+        near = difflib.get_close_matches(unknown[0], valid, n=1)
+        hint = f" Did you mean {near[0]}?" if near else ""
+        raise ArgumentError(
+            f"unknown option {unknown[0]!r}.{hint} The options are: {', '.join(valid)}.", argument=unknown[0]
+        )
+    return CheckOptions(**keywords)

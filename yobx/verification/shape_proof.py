@@ -1,0 +1,313 @@
+"""Compares every stated type and shape with what a run produces.
+
+Statements are those of the model (inputs, outputs, ``value_info``) and those that shape inference makes about every
+intermediate value. Symbols are bound by solving them from the sizes of the inputs; a symbol that depends on
+data is bound where it first appears and must then have the same size everywhere. What is unknown is counted, never
+called wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import helper
+
+from .dtypes import dtype_name
+from .report import ShapeMismatch, ShapeReport
+
+__all__ = ["Statement", "describe_node", "merge", "prove", "stated", "statements_of"]
+
+_LISTED_UNKNOWN = 12
+
+
+@dataclass(frozen=True)
+class Statement:
+    """What is claimed of one value.
+
+    Attributes:
+        value: Its name.
+        dtype: ONNX element type, 0 when unknown.
+        dims: Sizes and expressions, ``None`` for an unknown one; ``None`` as a whole for an unknown rank.
+        origin: ``declared`` or ``inferred``.
+    """
+
+    value: str
+    dtype: int
+    dims: tuple[int | str | None, ...] | None
+    origin: str
+
+    def __str__(self) -> str:
+        if self.dims is None:
+            return "rank unknown"
+        return "[" + ", ".join("?" if d is None else str(d) for d in self.dims) + "]"
+
+
+def statements_of(
+    values: Iterable[onnx.ValueInfoProto], origin: str
+) -> list[Statement]:
+    """Reads statements about tensors; other kinds of values are left out."""
+    result = []
+    for value in values:
+        if not value.type.HasField("tensor_type"):
+            continue
+        tensor = value.type.tensor_type
+        dims: tuple[int | str | None, ...] | None = None
+        if tensor.HasField("shape"):
+            dims = tuple(
+                int(d.dim_value) if d.HasField("dim_value") else (d.dim_param or None) for d in tensor.shape.dim
+            )
+        result.append(Statement(value.name, tensor.elem_type, dims, origin))
+    return result
+
+
+def stated(model: onnx.ModelProto, inferred: onnx.ModelProto | None) -> list[Statement]:
+    """All statements, in topological order: inputs, then values as nodes produce them.
+
+    Args:
+        model: The model as it is given to users.
+        inferred: The same model after shape inference, or ``None`` when there is none.
+
+    Returns:
+        Declared and inferred statements; equal ones once.
+    """
+    declared = [
+        *statements_of(model.graph.input, "declared"),
+        *statements_of(model.graph.value_info, "declared"),
+        *statements_of(model.graph.output, "declared"),
+    ]
+    more: list[Statement] = []
+    if inferred is not None:
+        more = [
+            *statements_of(inferred.graph.value_info, "inferred"),
+            *statements_of(inferred.graph.output, "inferred"),
+        ]
+    seen = {(s.value, s.dtype, s.dims) for s in declared}
+    more = [s for s in more if (s.value, s.dtype, s.dims) not in seen]
+    order: dict[str, int] = {}
+    for value in model.graph.input:
+        order.setdefault(value.name, len(order))
+    for node in model.graph.node:
+        for name in node.output:
+            order.setdefault(name, len(order))
+    return sorted([*declared, *more], key=lambda s: order.get(s.value, len(order)))
+
+
+def describe_node(model: onnx.ModelProto, value: str) -> str:
+    """``Transpose #3 "name"`` for the producer of a value; ``input`` for an input."""
+    for index, node in enumerate(model.graph.node):
+        if value in node.output:
+            name = f' "{node.name}"' if node.name else ""
+            return f"{node.op_type} #{index}{name}"
+    return "input"
+
+
+@dataclass
+class _Symbols:
+    """Sizes of the symbols, found in one run."""
+
+    sizes: dict[str, int]
+    producers: dict[str, str] = field(default_factory=dict)
+
+    def solve(self, dim: str, actual: int, value: str) -> bool:
+        """Binds the only unbound symbol of an expression, if one size of it gives the actual size."""
+        from yobx.onnx_optim import OptimDim
+
+        expression = OptimDim(dim)
+        unbound = [s for s in expression.symbols() if s not in self.sizes]
+        if len(unbound) != 1:
+            return False
+        symbol = unbound[0]
+        if dim == symbol:
+            self._bind(symbol, actual, value)
+            return True
+        fits = []
+        for candidate in range(2 * actual + 2):
+            if expression.evaluate({**self.sizes, symbol: candidate}) == actual:
+                fits.append(candidate)
+                if len(fits) > 1:
+                    return False
+        if len(fits) == 1:
+            self._bind(symbol, fits[0], value)
+        return len(fits) == 1
+
+    def _bind(self, symbol: str, size: int, value: str) -> None:
+        self.sizes[symbol] = size
+        self.producers[symbol] = value
+
+    def evaluate(self, dim: str) -> int | None:
+        """Value of an expression, or ``None`` while a symbol is unbound."""
+        from yobx.onnx_optim import OptimDim
+
+        expression = OptimDim(dim)
+        if not expression.symbols() <= self.sizes.keys():
+            return None
+        return int(expression.evaluate(self.sizes))
+
+
+def prove(
+    model: onnx.ModelProto,
+    statements: Sequence[Statement],
+    values: Mapping[str, Any],
+    *,
+    binding: str,
+    upper_bounds: Mapping[str, str] | None = None,
+) -> ShapeReport:
+    """Checks statements against one run.
+
+    Args:
+        model: The model, for the names of the nodes.
+        statements: As `stated` lists them.
+        values: Value name -> array, inputs included.
+        binding: How the run was made, for the messages.
+        upper_bounds: Symbol -> expression it may not exceed.
+
+    Returns:
+        What was confirmed, unknown and refuted.
+    """
+    symbols = _Symbols({})
+    report = ShapeReport()
+    produced = [name for node in model.graph.node for name in node.output if name]
+    observed = {name for name in produced if isinstance(values.get(name), np.ndarray)}
+    observed |= {name for name in produced if isinstance(values.get(name), np.generic)}
+    report.values = len(observed)
+    report.unobserved = _hidden(model.graph) + len(set(produced) - observed)
+    state: dict[str, str] = dict.fromkeys(observed, "unknown")
+    for statement in statements:
+        actual = values.get(statement.value)
+        if not isinstance(actual, (np.ndarray, np.generic)):
+            continue
+        found = _check(model, statement, np.asarray(actual), symbols, binding)
+        if isinstance(found, ShapeMismatch):
+            report.mismatches.append(found)
+            state[statement.value] = "refuted"
+        elif statement.value in state and state[statement.value] != "refuted":
+            state[statement.value] = max(state[statement.value], found, key=_RANK.index)
+    _check_bounds(report, symbols, upper_bounds or {}, binding)
+    for name, known in state.items():
+        report.checked += known == "checked"
+        report.partial += known == "partial"
+        report.unknown += known == "unknown"
+        if known in {"partial", "unknown"} and len(report.unknown_values) < _LISTED_UNKNOWN:
+            report.unknown_values.append(name)
+    return report
+
+
+_RANK = ("unknown", "partial", "checked")
+
+
+def _check(
+    model: onnx.ModelProto, statement: Statement, actual: Any, symbols: _Symbols, binding: str
+) -> ShapeMismatch | str:
+    if statement.dtype:
+        wanted = dtype_name(np.dtype(helper.tensor_dtype_to_np_dtype(statement.dtype)))
+        wanted = "string" if statement.dtype == onnx.TensorProto.STRING else wanted
+        if wanted != dtype_name(actual.dtype):
+            detail = f"{statement.origin} dtype {wanted} but run time {dtype_name(actual.dtype)}"
+            return _mismatch(model, statement, actual, binding, detail)
+    if statement.dims is None:
+        return "partial" if statement.dtype else "unknown"
+    runtime = list(actual.shape)
+    if len(statement.dims) != len(runtime):
+        detail = f"{statement.origin} {statement} (rank {len(statement.dims)}) but run time {runtime} (rank {len(runtime)})"
+        return _mismatch(model, statement, actual, binding, detail)
+    complete = bool(statement.dtype)
+    wrong: list[str] = []
+    for axis, (dim, size) in enumerate(zip(statement.dims, runtime, strict=True)):
+        expected = _expected(dim, size, symbols, statement.value)
+        if expected is None:
+            complete = False
+        elif expected != size:
+            wrong.append(_explain(axis, dim, expected, size, symbols))
+    if wrong:
+        detail = f"{statement.origin} {statement} but run time {runtime}: {', '.join(wrong)}"
+        return _mismatch(model, statement, actual, binding, detail)
+    return "checked" if complete else "partial"
+
+
+def _expected(dim: int | str | None, size: int, symbols: _Symbols, value: str) -> int | None:
+    if dim is None or isinstance(dim, int):
+        return dim
+    known = symbols.evaluate(dim)
+    if known is None and symbols.solve(dim, size, value):
+        known = size
+    return known
+
+
+def _explain(axis: int, dim: int | str | None, expected: int, size: int, symbols: _Symbols) -> str:
+    """``dim 0 is B = 7 but runs as 4``, with the symbol of that size when exactly one has it."""
+    stated_dim = f"{dim} = {expected}" if isinstance(dim, str) else str(expected)
+    same = [name for name, value in symbols.sizes.items() if value == size]
+    hint = f" (should be {same[0]})" if len(same) == 1 else f" (should be {size})" if not same else ""
+    return f"dim {axis} is {stated_dim} but runs as {size}{hint}"
+
+
+def _mismatch(
+    model: onnx.ModelProto, statement: Statement, actual: Any, binding: str, detail: str
+) -> ShapeMismatch:
+    node = describe_node(model, statement.value)
+    return ShapeMismatch(
+        value=statement.value,
+        node=node,
+        static=str(statement),
+        runtime=str(list(actual.shape)),
+        binding=binding,
+        message=f"value %{statement.value} ({node}): {detail}, under {binding}",
+    )
+
+
+def _check_bounds(
+    report: ShapeReport, symbols: _Symbols, upper_bounds: Mapping[str, str], binding: str
+) -> None:
+    for symbol, bound in upper_bounds.items():
+        if symbol not in symbols.producers:
+            continue
+        limit = symbols.evaluate(bound)
+        size = symbols.sizes[symbol]
+        if limit is not None and size > limit:
+            value = symbols.producers[symbol]
+            message = (
+                f"value %{value}: data-dependent size {symbol} = {size} exceeds its bound "
+                f"{bound} = {limit}, under {binding}"
+            )
+            report.mismatches.append(ShapeMismatch(value, "", f"{symbol} <= {bound}", str(size), binding, message))
+
+
+def _hidden(graph: onnx.GraphProto) -> int:
+    """Number of values that only exist inside control flow."""
+    count = 0
+    for node in graph.node:
+        for attribute in node.attribute:
+            bodies = [attribute.g] if attribute.type == onnx.AttributeProto.GRAPH else list(attribute.graphs)
+            for body in bodies:
+                count += sum(len(inner.output) for inner in body.node) + _hidden(body)
+    return count
+
+
+def merge(total: ShapeReport, one: ShapeReport) -> ShapeReport:
+    """Adds the result of one more binding; a value counts once, at its worst.
+
+    Args:
+        total: Result so far.
+        one: Result of the next binding.
+
+    Returns:
+        The combined report.
+    """
+    first = total.values == 0 and not total.mismatches
+    if first:
+        return one
+    known = {(m.value, m.message) for m in total.mismatches}
+    fresh = [m for m in one.mismatches if (m.value, m.message) not in known]
+    return ShapeReport(
+        values=max(total.values, one.values),
+        checked=min(total.checked, one.checked),
+        partial=max(total.partial, one.partial),
+        unknown=max(total.unknown, one.unknown),
+        unobserved=max(total.unobserved, one.unobserved),
+        mismatches=[*total.mismatches, *fresh],
+        unknown_values=total.unknown_values or one.unknown_values,
+    )

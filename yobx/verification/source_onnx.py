@@ -1,0 +1,127 @@
+"""A ready ONNX model, compared with a reference callable or with another ONNX model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+from numpy.typing import NDArray
+from onnx import helper
+
+from ..errors import ArgumentError, InvalidModelError
+from . import tree
+from .inputs import generate
+from .runner import Session, exposed, input_names, observable_values
+from .sources import InputSpec, NamedArray
+
+__all__ = ["OnnxSource", "model_inputs", "value_spec"]
+
+
+def value_spec(value: onnx.ValueInfoProto) -> InputSpec:
+    """Dtype and shape that a `ValueInfoProto` declares."""
+    tensor = value.type.tensor_type
+    shape: tuple[int | str | None, ...] | None = None
+    if tensor.HasField("shape"):
+        shape = tuple(
+            int(d.dim_value) if d.HasField("dim_value") else (d.dim_param or None) for d in tensor.shape.dim
+        )
+    return InputSpec(value.name, np.dtype(helper.tensor_dtype_to_np_dtype(tensor.elem_type)), shape)
+
+
+def model_inputs(model: onnx.ModelProto) -> list[InputSpec]:
+    """What an ONNX model declares of the inputs a caller must feed."""
+    wanted = set(input_names(model))
+    return [value_spec(value) for value in model.graph.input if value.name in wanted]
+
+
+class OnnxSource:
+    """A model that needs no conversion.
+
+    Args:
+        model: The model, or its file.
+        reference: A callable that takes the inputs as numpy arrays, in order, and returns an array, or a tuple, list
+            or dict of arrays; or an ONNX model with the same inputs.
+        name: Name for the report.
+
+    Raises:
+        ArgumentError: If there is no reference.
+        InvalidModelError: If the file cannot be read.
+    """
+
+    framework = "onnx"
+
+    def __init__(self, model: onnx.ModelProto | str | Path, reference: Any, *, name: str = "") -> None:
+        if not isinstance(model, onnx.ModelProto):
+            path = Path(model)
+            try:
+                model = onnx.load(str(path))
+            except (OSError, ValueError, TypeError) as error:
+                message = f"an ONNX file must be readable. Received: {str(path)!r}: {error}."
+                raise InvalidModelError(message) from error
+            except Exception as error:  # noqa: BLE001 - protobuf's DecodeError has no common base
+                message = f"the file is not an ONNX model. Received: {str(path)!r}: {error}."
+                raise InvalidModelError(message) from error
+            name = name or path.stem
+        if reference is None or not (callable(reference) or isinstance(reference, onnx.ModelProto)):
+            raise ArgumentError(
+                "an ONNX model is compared with its original: give reference=callable over numpy arrays, or "
+                f"reference=another ModelProto. Received: reference={reference!r}.",
+                argument="reference",
+            )
+        self.model = model
+        self.reference: Callable[..., Any] | onnx.ModelProto = reference
+        self.name = name or model.graph.name or "onnx model"
+        self._sessions: dict[bool, Session] = {}
+
+    def convert(self, args: tuple[Any, ...], options: Mapping[str, Any]) -> onnx.ModelProto:
+        """Returns the model as it is.
+
+        Raises:
+            ArgumentError: If an option of a conversion is given, which would be ignored.
+        """
+        given = [key for key, value in options.items() if value]
+        if given:
+            raise ArgumentError(
+                f"a ready ONNX model is not converted, so {', '.join(given)} cannot apply.", argument=given[0]
+            )
+        return self.model
+
+    def run(self, args: tuple[Any, ...]) -> list[NamedArray]:
+        """Runs the reference."""
+        arrays = [leaf for _, leaf in tree.flatten(args)]
+        if isinstance(self.reference, onnx.ModelProto):
+            session = self._session(intermediates=False)
+            feeds = dict(zip(input_names(self.reference), arrays, strict=True))
+            return list(session.run(feeds).values.items())
+        result = self.reference(*args)
+        if isinstance(result, dict):
+            return [(name, value) for name, value in result.items()]
+        if isinstance(result, (tuple, list)):
+            return [("", np.asarray(value) if not isinstance(value, list) else value) for value in result]
+        return [("", np.asarray(result))]
+
+    def example(self, seed: int) -> tuple[Any, ...] | None:
+        """Inputs made from the graph's inputs."""
+        return tuple(generate(model_inputs(self.model), seed))
+
+    def intermediates(
+        self, args: tuple[Any, ...], names: Sequence[str], options: Mapping[str, Any]
+    ) -> dict[str, NDArray[Any]]:
+        """Values of the reference model that go by the same name."""
+        if not isinstance(self.reference, onnx.ModelProto):
+            return {}
+        known = set(observable_values(self.reference))
+        session = self._session(intermediates=True)
+        arrays = [leaf for _, leaf in tree.flatten(args)]
+        feeds = dict(zip(input_names(self.reference), arrays, strict=True))
+        return session.run(feeds, [name for name in dict.fromkeys(names) if name in known]).values
+
+    def _session(self, *, intermediates: bool) -> Session:
+        assert isinstance(self.reference, onnx.ModelProto)
+        if intermediates not in self._sessions:
+            model = exposed(self.reference) if intermediates else self.reference
+            self._sessions[intermediates] = Session(model, optimise=not intermediates)
+        return self._sessions[intermediates]

@@ -1,0 +1,197 @@
+"""The failure text: one screen, the user's words first."""
+
+from __future__ import annotations
+
+from .report import ConversionReport, Outcome, OutputReport
+
+__all__ = ["render"]
+
+_WIDTH = 10
+_HEADLINES = {
+    "import": "the model cannot be loaded",
+    "trace": "the model fails while it is traced",
+    "convert": "the model cannot be converted",
+    "check": "the converted model is not valid",
+    "shapes": "shape inference finds a contradiction",
+    "load": "onnxruntime cannot load the converted model",
+    "run": "the converted model fails while running",
+    "structure": "STRUCTURE differs",
+    "shape-match": "SHAPES differ",
+    "values": "VALUES differ",
+    "provenance": "provenance is incomplete",
+}
+_MOST_ROWS = 8
+
+
+def render(report: ConversionReport) -> str:
+    """Writes a report as text.
+
+    Args:
+        report: What was found.
+
+    Returns:
+        Lines of at most about 120 characters, without colour.
+    """
+    lines = [_headline(report)]
+    failed = [p for p in report.phases if p.outcome is Outcome.FAILED]
+    for phase in failed:
+        shown = phase.messages[:_MOST_ROWS]
+        for i, message in enumerate(shown):
+            lines.append(_row(phase.name if i == 0 else "", message))
+        if len(phase.messages) > len(shown):
+            lines.append(_row("", f"… and {len(phase.messages) - len(shown)} more"))
+    lines += _output_lines(report)
+    lines += _localization_lines(report)
+    lines += _shape_lines(report)
+    lines += _reached_lines(report)
+    for note in report.notes:
+        lines.append(_row("note", note))
+    if report.rerun:
+        lines.append(_row("rerun", report.rerun))
+    if report.artifacts:
+        lines.append(_row("artifacts", report.artifacts))
+    return "\n".join(lines)
+
+
+def _row(label: str, text: str) -> str:
+    return f" {label:<{_WIDTH}}{text}"
+
+
+def _headline(report: ConversionReport) -> str:
+    what = f"model {report.model_name} ({report.framework})"
+    how = f"opset {report.opset}, {report.precision} precision, {report.provider}, seed {report.seed}"
+    if report.passed:
+        count = len({o.name for o in report.outputs})
+        sizes = len([b for b in report.bindings if b.ran])
+        return f"yobx: agrees — {what}, {how}: {count} outputs under {sizes} bindings, {report.seconds:.1f} s"
+    headline = _HEADLINES.get(report.failed_phase, "nothing was compared, so nothing is proven")
+    return f"yobx: {headline} — {what}, {how}"
+
+
+def _output_lines(report: ConversionReport) -> list[str]:
+    if not report.outputs:
+        return []
+    by_name: dict[str, list[OutputReport]] = {}
+    for output in report.outputs:
+        by_name.setdefault(output.name, []).append(output)
+    wrong = {name for name, rows in by_name.items() if any(row.failed for row in rows)}
+    if not wrong and report.passed:
+        return [_row("outputs", _accuracy(report))]
+    cells = []
+    for name, rows in list(by_name.items())[:_MOST_ROWS]:
+        cells.append(f"{name} {'WRONG' if name in wrong else _fine(rows)}")
+    if len(by_name) > _MOST_ROWS:
+        cells.append("…")
+    lines = [_row("outputs", f"{len(wrong)}/{len(by_name)} wrong:  " + "   ".join(cells))]
+    for name in list(wrong)[:3]:
+        rows = [row for row in by_name[name] if row.failed]
+        lines += describe_output(rows[0])
+        if len(rows) > 1:
+            lines.append(_row("", f"also wrong under {', '.join(row.binding for row in rows[1:])}"))
+    return lines
+
+
+def _fine(rows: list[OutputReport]) -> str:
+    if all(row.rule.startswith("exact") for row in rows):
+        return "OK (exact)"
+    return "OK (weak)" if any(row.outcome is Outcome.WARNING for row in rows) else "OK"
+
+
+def _accuracy(report: ConversionReport) -> str:
+    used = [o.budget_used for o in report.outputs if o.budget_used is not None]
+    worst = max((o.max_abs or 0.0 for o in report.outputs), default=0.0)
+    share = f", {max(used):.0%} of what rounding explains" if used else ""
+    return f"max abs error {worst:.2e}{share}"
+
+
+def describe_output(output: OutputReport) -> list[str]:
+    """The lines about one wrong value."""
+    shape = output.symbolic_shape or "[" + ", ".join(map(str, output.shape)) + "]"
+    head = f"{output.dtype} {shape}"
+    if output.elements:
+        share = output.wrong / output.elements
+        head += f"   {output.wrong}/{output.elements} elements ({_percent(share)})"
+    if output.category not in {"", "values"}:
+        head += f"   {output.category}"
+    if output.first_index is not None and output.got:
+        head += f"   first at {list(output.first_index)}: got {output.got}  want {output.want}"
+    lines = [_row(output.name[: _WIDTH - 1], head)]
+    if len(output.name) >= _WIDTH:
+        lines = [_row("", output.name), _row("", head)]
+    if output.max_abs is not None:
+        where = f" at {list(output.max_abs_index)}" if output.max_abs_index is not None else ""
+        text = f"max abs {output.max_abs:.2g}{where}"
+        if output.max_rel is not None:
+            text += f"   max rel {output.max_rel:.2g}"
+        if output.ulp is not None:
+            p50, p99, most = output.ulp
+            text += f"   ULP p50 {p50:.0f} p99 {p99:.0f} max {most:.0f}"
+        lines.append(_row("", f"{text}   allowed {output.rule}"))
+    if output.histogram:
+        lines.append(_row("", "|err|  " + " | ".join(f"{label}: {n}" for label, n in output.histogram)))
+    lines += [_row("", note) for note in output.notes]
+    return lines
+
+
+def _percent(share: float) -> str:
+    return f"{share:.1%}" if share >= 0.001 else f"{share:.1g}"
+
+
+def _localization_lines(report: ConversionReport) -> list[str]:
+    found = report.localization
+    if found is None:
+        return []
+    lines: list[str] = []
+    if found.value:
+        origin = ""
+        if found.source_op or found.layer or found.source_name:
+            layer = f'layer "{found.layer}"' if found.layer else ""
+            op = " ".join(part for part in (found.source_op, found.source_name) if part)
+            origin = " ← " + " / ".join(part for part in (layer, f"{report.framework} op {op}" if op else "") if part)
+        line = f" ({found.user_line})" if found.user_line else ""
+        lines.append(_row("first diff", f"value %{found.value}  node {found.node}{origin}{line}"))
+        if found.inputs:
+            lines.append(_row("", "inputs: " + ", ".join(found.inputs[:6])))
+    if found.reason:
+        lines.append(_row("verdict" if not found.value else "", found.reason))
+    method = f"{found.compared} intermediate values compared ({found.method})"
+    lines.append(_row("", method if found.compared or found.method else "no intermediate value could be compared"))
+    if found.reduced_nodes:
+        lines.append(_row("", f"reduced to {found.reduced_nodes} nodes that still fail"))
+    return lines
+
+
+def _shape_lines(report: ConversionReport) -> list[str]:
+    shapes = report.shapes
+    if not shapes.values:
+        return []
+    ran = "; ".join(_binding(b.label, b.sizes) for b in report.bindings if b.ran)
+    text = f"{shapes.checked} of {shapes.values} values confirmed"
+    if shapes.mismatches:
+        text += f", {len(shapes.mismatches)} refuted"
+    if shapes.partial or shapes.unknown:
+        text += f", {shapes.partial + shapes.unknown} not fully known"
+    if shapes.unobserved:
+        text += f", {shapes.unobserved} not observable"
+    return [_row("shapes", f"{text}, under {ran}")]
+
+
+def _binding(label: str, sizes: dict[str, int]) -> str:
+    if not sizes:
+        return "static sizes"
+    return ", ".join(f"{name}={size}" for name, size in sizes.items())
+
+
+def _reached_lines(report: ConversionReport) -> list[str]:
+    """Checks that were not made are never silent."""
+    missing = [p.name for p in report.phases if p.outcome is Outcome.NOT_REACHED]
+    lines = []
+    if missing:
+        lines.append(_row("not made", ", ".join(missing)))
+    for phase in report.phases:
+        if phase.outcome is Outcome.WARNING:
+            lines += [_row("warning", f"{phase.name}: {message}") for message in phase.messages[:3]]
+    for binding in report.bindings:
+        if binding.note:
+            lines.append(_row("binding", f"{binding.label}: {binding.note}"))
+    return lines
