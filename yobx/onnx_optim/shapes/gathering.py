@@ -182,20 +182,3 @@ def _depth(item: OptimTensor | None) -> OptimDim | None:
         number = item.constant.reshape(-1)[0]
         return OptimDim(int(number)) if np.isfinite(number) else None
     return None
-
-
-@register("ArrayFeatureExtractor", domain="ai.onnx.ml")
-def array_feature_extractor(node: NodeView) -> OptimTensor:
-    """Chosen columns of the last axis; a vector gives one row."""
-    item, columns = node.tensor(0), node.tensor(1)
-    dims, places = dims_of(item), dims_of(columns)
-    if dims is None:
-        return node.unknown("the input's rank is not known", dtype=item.dtype)
-    if not dims:
-        node.fail("the input must have at least one dimension")
-    count = (
-        node.fresh(len(dims) - 1, "the number of columns") if places is None else product(places)
-    )
-    if len(dims) == 1:
-        return tensor(item.dtype, [OptimDim(1), count])
-    return tensor(item.dtype, (*dims[:-1], count))
