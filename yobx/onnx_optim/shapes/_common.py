@@ -23,6 +23,7 @@ __all__ = [
     "broadcast",
     "broadcast_shape",
     "dims_of",
+    "guarded",
     "int_list",
     "known_ints",
     "product",
@@ -40,9 +41,30 @@ ONE = OptimDim(1)
 ZERO = OptimDim(0)
 
 # A size formed by broadcasting remembers its parts, so that combining it again with one of them
-# gives itself. The statement holds for any model, so one bounded table serves all contexts.
+# gives itself; a guarded size remembers what it is when it is not 0. Both statements hold for any
+# model, so one bounded table serves all contexts.
 _PARTS: dict[OptimDim, frozenset[OptimDim]] = {}
-_PARTS_LIMIT = 4096
+_GUARDED: dict[OptimDim, OptimDim] = {}
+_TABLE_LIMIT = 4096
+
+
+def guarded(entry: OptimDim, otherwise: OptimDim) -> OptimDim:
+    """`entry` where it is positive, `otherwise` where it is 0; both are never negative."""
+    result = OptimDim.max(entry, otherwise - otherwise * OptimDim.min(entry, ONE))
+    if len(_GUARDED) >= _TABLE_LIMIT:
+        _GUARDED.clear()
+    _GUARDED[result] = entry
+    return result
+
+
+def _agreed(left: OptimDim, right: OptimDim) -> OptimDim | None:
+    """The simpler of two sizes that are equal in every run that accepts them as equal.
+
+    A guarded size differs from its entry only where that is 0, and then the two are not equal.
+    """
+    if _GUARDED.get(left) == right:
+        return right
+    return left if _GUARDED.get(right) == left else None
 
 
 def register(
@@ -136,6 +158,9 @@ def same_dim(node: NodeView, left: OptimDim, right: OptimDim, what: str) -> Opti
             node.fail(f"{what}: {left} and {right} must be equal")
         node.equal(left, right)
         return left
+    agreed = _agreed(left, right)
+    if agreed is not None:
+        return agreed
     node.equal(left, right)
     return right if right.is_int() else left
 
@@ -155,6 +180,8 @@ def _broadcast_symbols(node: NodeView, dims: Sequence[OptimDim]) -> OptimDim:
     for dim in dims:
         simple = node.simplify(dim)
         parts |= _PARTS.get(simple) or {simple}
+    # 0 and a guarded size either do not broadcast or give 0, so the entry alone tells the size.
+    parts -= {part for part in parts if _GUARDED.get(part) in parts}
     parts.discard(ONE)
     if len(parts) == 1:
         return next(iter(parts))
@@ -170,7 +197,7 @@ def _broadcast_symbols(node: NodeView, dims: Sequence[OptimDim]) -> OptimDim:
     ordered = sorted(parts, key=str)
     largest = OptimDim.max(*ordered)
     result = largest * OptimDim.min(*ordered, ONE)
-    if len(_PARTS) >= _PARTS_LIMIT:
+    if len(_PARTS) >= _TABLE_LIMIT:
         _PARTS.clear()
     _PARTS[result] = frozenset(parts)
     return result

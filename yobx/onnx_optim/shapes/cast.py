@@ -15,11 +15,13 @@ from yobx.onnx_optim.tensor_type import TensorType, to_numpy
 
 __all__: list[str] = []
 
-_CASTABLE = INTEGERS | {TensorType.kFloat16, TensorType.kFloat, TensorType.kDouble}
+_CASTABLE = INTEGERS | {TensorType.kFloat16, TensorType.kFloat, TensorType.kDouble, TensorType.kBFloat16}
 
 
 def _cast_constant(array: Array, target: TensorType) -> Array | None:
     """Cast of a constant, None where runtimes are free to differ (overflow, strings, NaN)."""
+    if array.dtype == to_numpy(TensorType.kBFloat16):
+        array = array.astype(np.float32)
     if target not in _CASTABLE or array.dtype.kind not in "iufb":
         return None
     dtype = to_numpy(target)

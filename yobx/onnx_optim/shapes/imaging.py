@@ -74,13 +74,15 @@ def _kept_ratio(
     numbers, wanted = known_ints(dims), known_ints(sizes)
     if numbers is None or wanted is None or 0 in numbers:
         return [None] * len(sizes)
-    ratios = [Fraction(size, number) for size, number in zip(wanted, numbers, strict=True)]
-    scale = min(ratios) if smallest else max(ratios)
+    pairs = list(zip(wanted, numbers, strict=True))
+    choose: Any = min if smallest else max
+    exact = choose(Fraction(size, number) for size, number in pairs)
+    single = choose(np.float32(size) / np.float32(number) for size, number in pairs)
     result: list[OptimDim | None] = []
     for number in numbers:
-        exact = scale * number
-        half = exact - math.floor(exact) == Fraction(1, 2)
-        result.append(None if half else OptimDim(math.floor(exact + Fraction(1, 2))))
+        found = math.floor(exact * number + Fraction(1, 2))
+        rounded = math.floor(float(single * np.float32(number)) + 0.5)
+        result.append(OptimDim(found) if found == rounded else None)
     return result
 
 

@@ -16,6 +16,7 @@ from yobx.onnx_optim.shapes._common import (
     argument,
     axis_of,
     dims_of,
+    guarded,
     int_list,
     known_ints,
     product,
@@ -73,7 +74,7 @@ def _entry(entry: OptimDim, index: int, source: Dims | None) -> OptimDim | None:
         return entry if source is not None else None
     if _is_zero_with(entry, copied):
         return entry
-    return entry + copied * (ONE - OptimDim.min(entry, ONE))
+    return guarded(entry, copied)
 
 
 def _resolve(node: NodeView, target: Sequence[Element], source: Dims | None) -> Dims:

@@ -234,7 +234,9 @@ def optional(node: NodeView) -> OptimOptional:
         kind = node.attr("type", None)
         if kind is None:
             node.fail("an optional without input needs attribute type")
-        declared = descriptor_of_type(kind)
+        declared = descriptor_of_type(
+            kind, lambda axis: node.fresh(axis, "the declared type does not tell")
+        )
         inner = declared.element if isinstance(declared, OptimOptional) else declared
         return OptimOptional(inner, Presence.NO)
     return found if isinstance(found, OptimOptional) else OptimOptional(found, Presence.YES)

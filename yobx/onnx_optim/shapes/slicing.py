@@ -22,6 +22,9 @@ from yobx.onnx_optim.shapes._values import Element, elements, fold, vector
 
 __all__ = ["slice_size"]
 
+# A closed form longer than this explains nothing; a named size with a bound does.
+_LONGEST_FORM = 240
+
 # Exporters write "to the end" as the largest int32 or int64, or something close to it.
 _END = 2**31 - 1
 
@@ -49,6 +52,22 @@ def _forward(size: OptimDim, start: OptimDim, end: OptimDim) -> OptimDim | None:
     if stop == size:
         return OptimDim.min(-start, size)
     return OptimDim.max(stop - OptimDim.max(size + start, ZERO), ZERO)
+
+
+def _clamped(position: OptimDim, size: OptimDim) -> OptimDim:
+    """A position whose sign is open, counted from the front and clamped to the axis."""
+    negative = OptimDim.min(OptimDim.max(-position, ZERO), ONE)
+    return OptimDim.min(OptimDim.max(position, ZERO), size) + negative * OptimDim.max(
+        size + position, ZERO
+    )
+
+
+def _open_sign(size: OptimDim, start: OptimDim, end: OptimDim) -> OptimDim | None:
+    """Length of `[start:end]` when a sign is open: exact, unless that takes too long to say."""
+    end_low = end.bounds()[0]
+    stop = size if end_low is not None and end_low >= _END else _clamped(end, size)
+    length = OptimDim.max(stop - _clamped(start, size), ZERO)
+    return length if len(str(length)) <= _LONGEST_FORM else None
 
 
 def _backward(size: OptimDim, start: OptimDim, end: OptimDim) -> OptimDim | None:
@@ -89,7 +108,10 @@ def slice_size(size: OptimDim, start: Element, end: Element, step: int | None) -
             return None  # runtimes differ: the first element, or nothing
         first, last, _ = slice(start.as_int(), end.as_int(), step).indices(size.as_int())
         return OptimDim(len(range(first, last, step)))
-    length = _forward(size, start, end) if step > 0 else _backward(size, start, end)
+    if step > 0:
+        length = _forward(size, start, end) or _open_sign(size, start, end)
+    else:
+        length = _backward(size, start, end)
     if length is None or abs(step) == 1:
         return length
     return length.ceil_div(abs(step))
