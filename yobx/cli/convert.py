@@ -43,8 +43,9 @@ def run(options: argparse.Namespace, screen: Screen) -> ExitCode:
         return exit_code(report)
     from yobx.tensorflow import to_onnx
 
-    with screen.stage("converting"):
-        model = to_onnx(source.model, source.args, filename=str(output), **source.options)
+    # The converter shows its own stages and a bar: they tell more than one spinner.
+    options_for_it = {"verbose": 0 if options.quiet else 1, **source.options}
+    model = to_onnx(source.model, source.args, filename=str(output), **options_for_it)
     graph = model.graph
     screen.line(f"{output}: {len(graph.node)} nodes, {_size(output)}")
     for kind, values in (("input", graph.input), ("output", graph.output)):

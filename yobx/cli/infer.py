@@ -35,7 +35,7 @@ def run(options: argparse.Namespace, screen: Screen) -> ExitCode:
 
     with screen.stage(f"inferring {path}"):
         try:
-            model = infer_shapes(path, policy="strict" if options.strict else "check")
+            model = infer_shapes(path, **({"policy": "strict"} if options.strict else {}))
         except ShapeContradictionError as error:
             screen.error(str(error))
             return ExitCode.DIFFERENCE

@@ -79,8 +79,9 @@ def _stablehlo() -> list[Row]:
 
     ops.register()
     return [
-        (name, _dtypes(entry.dtypes), entry.converter.__module__)
-        for name, entry in sorted(get_stablehlo_op_registrations().items())
+        (entry.name, _dtypes(entry.dtypes), entry.converter.__module__)
+        for entry in get_stablehlo_op_registrations()
+        if entry.complex_parts != "pair"  # the same operation, once more for complex values
     ]
 
 
