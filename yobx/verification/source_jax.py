@@ -1,0 +1,120 @@
+"""JAX callables as originals, and plain callables whose framework shows when they run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import onnx
+from numpy.typing import NDArray
+
+from . import tree
+from .sources import NamedArray, display_name, is_tensor, type_modules
+
+__all__ = ["JaxSource", "PlainCallableSource"]
+
+
+class JaxSource:
+    """A JAX function, or a module of a JAX library that is called with arrays.
+
+    Args:
+        model: The callable.
+        name: Name for the report.
+    """
+
+    framework = "jax"
+
+    def __init__(self, model: Callable[..., Any], *, name: str = "") -> None:
+        self.model = model
+        self.name = display_name(model, name, "")
+        self._kwargs: Mapping[str, Any] | None = None
+
+    def convert(self, args: tuple[Any, ...], options: Mapping[str, Any]) -> onnx.ModelProto:
+        """Converts with `yobx.jax.to_onnx` where there is one, else through TensorFlow."""
+        from .. import jax as front_end
+
+        self._kwargs = options.get("kwargs")
+        convert = getattr(front_end, "to_onnx", None)
+        if convert is None:
+            from ..tensorflow import to_onnx as convert
+        model: onnx.ModelProto = convert(self.model, args, **options)
+        return model
+
+    def run(self, args: tuple[Any, ...]) -> list[NamedArray]:
+        """Runs the function on JAX arrays."""
+        import jax.numpy as jnp
+
+        arrays = tree.map_leaves(lambda leaf: jnp.asarray(leaf) if is_tensor(leaf) else leaf, args)
+        result = self.model(*arrays, **dict(self._kwargs or {}))
+        return named_leaves(result)
+
+    def example(self, seed: int) -> tuple[Any, ...] | None:
+        """JAX functions declare no inputs."""
+        return None
+
+    def intermediates(
+        self, args: tuple[Any, ...], names: Sequence[str], options: Mapping[str, Any]
+    ) -> dict[str, NDArray[Any]]:
+        """JAX values have no names that survive compilation."""
+        return {}
+
+
+class PlainCallableSource:
+    """A function of which only a run tells whether it is one of TensorFlow or of JAX.
+
+    Args:
+        model: The callable.
+        name: Name for the report.
+    """
+
+    def __init__(self, model: Callable[..., Any], *, name: str = "") -> None:
+        from ..tensorflow.model_kinds import uses_jax
+        from .source_tensorflow import TensorFlowSource
+
+        self._chosen: JaxSource | TensorFlowSource
+        self._chosen = JaxSource(model, name=name) if uses_jax(model) else TensorFlowSource(model, name=name)
+        self.model = model
+        self.name = self._chosen.name
+        self.framework = self._chosen.framework
+
+    def convert(self, args: tuple[Any, ...], options: Mapping[str, Any]) -> onnx.ModelProto:
+        """Converts with `yobx.tensorflow.to_onnx`, which tells the frameworks apart by tracing."""
+        model = self._chosen.convert(args, options)
+        self._recognise(args)
+        return model
+
+    def _recognise(self, args: tuple[Any, ...]) -> None:
+        """A TensorFlow function accepts numpy arrays, and so does one of JAX: the result tells."""
+        if isinstance(self._chosen, JaxSource):
+            return
+        try:
+            result = self.model(*args)
+        except Exception:  # noqa: BLE001 - the run proper reports it
+            return
+        leaves = [leaf for _, leaf in tree.flatten(result)]
+        if any(type_modules(leaf) & {"jax", "jaxlib"} for leaf in leaves):
+            self._chosen = JaxSource(self.model, name=self.name)
+            self.framework = "jax"
+
+    def run(self, args: tuple[Any, ...]) -> list[NamedArray]:
+        """Runs the function in its framework."""
+        return self._chosen.run(args)
+
+    def example(self, seed: int) -> tuple[Any, ...] | None:
+        """Plain functions declare no inputs."""
+        return None
+
+    def intermediates(
+        self, args: tuple[Any, ...], names: Sequence[str], options: Mapping[str, Any]
+    ) -> dict[str, NDArray[Any]]:
+        """Values by name, where the framework has them."""
+        return self._chosen.intermediates(args, names, options)
+
+
+def named_leaves(result: Any) -> list[NamedArray]:
+    """Leaves of a result as arrays, named by their key where they have one."""
+    return [
+        ("" if path.split(".")[-1].isdecimal() or not path else path, np.asarray(leaf))
+        for path, leaf in tree.flatten(result)
+    ]

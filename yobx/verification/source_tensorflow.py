@@ -1,0 +1,144 @@
+"""Keras and TensorFlow models as originals. Imported only when such a model is verified."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+from numpy.typing import NDArray
+
+from . import tree
+from .inputs import generate
+from .sources import InputSpec, NamedArray, display_name, is_tensor, type_modules
+
+__all__ = ["TensorFlowSource"]
+
+_OPENING = ("signature", "tag", "allow_unsafe")
+
+
+class TensorFlowSource:
+    """A Keras model or layer, a TensorFlow function or module, a SavedModel or a Keras archive.
+
+    Args:
+        model: The model, or its path.
+        name: Name for the report.
+    """
+
+    def __init__(self, model: Any, *, name: str = "") -> None:
+        self.model = model
+        is_path = isinstance(model, (str, Path))
+        keras_like = Path(model).suffix in {".keras", ".h5"} if is_path else "keras" in type_modules(model)
+        self.framework = "keras" if keras_like else "tensorflow"
+        self.name = name or (Path(model).stem if is_path else display_name(model, "", ""))
+        self._opened: Any = None
+        self._traced: tuple[Any, Any] | None = None
+
+    @classmethod
+    def from_path(cls, path: Path, *, name: str = "") -> TensorFlowSource:
+        """A SavedModel folder or a Keras archive."""
+        return cls(path, name=name)
+
+    def convert(self, args: tuple[Any, ...], options: Mapping[str, Any]) -> onnx.ModelProto:
+        """Converts with `yobx.tensorflow.to_onnx`."""
+        from ..tensorflow import to_onnx
+
+        source = self._open(options)
+        loaded = isinstance(self.model, (str, Path))
+        rest = {key: value for key, value in options.items() if not (loaded and key in _OPENING)}
+        return to_onnx(source.model, args, **rest)
+
+    def _open(self, options: Mapping[str, Any]) -> Any:
+        """Opens the model once; a path is loaded once for conversion, runs and intermediates."""
+        if self._opened is None:
+            from ..tensorflow.model_kinds import open_model
+
+            chosen = {key: options[key] for key in _OPENING if key in options}
+            self._opened = open_model(self.model, **chosen)
+            self._kwargs = options.get("kwargs")
+        return self._opened
+
+    def run(self, args: tuple[Any, ...]) -> list[NamedArray]:
+        """Runs the model eagerly: the traced function is what is being judged."""
+        import tensorflow as tf
+
+        source = self._open({})
+        tensors = tree.map_leaves(lambda leaf: tf.constant(leaf) if is_tensor(leaf) else leaf, args)
+        kwargs = dict(self._kwargs or {})
+        with source.guard():
+            result = source.invoke(*tensors, **kwargs)
+        names = source.output_names(result)
+        flat = tree.flatten(result)
+        if names is None or len(names) != len(flat):
+            names = [path if not path.split(".")[-1].isdecimal() else "" for path, _ in flat]
+        values: list[NamedArray] = []
+        for (_, leaf), name in zip(flat, names, strict=True):
+            values += _dense(name, leaf)
+        return values
+
+    def example(self, seed: int) -> tuple[Any, ...] | None:
+        """Inputs made from what the model declares."""
+        source = self._open({})
+        call = source.own_arguments
+        if call is None:
+            return None
+        import tensorflow as tf
+
+        specs = [
+            InputSpec(leaf.name, np.dtype(tf.as_dtype(leaf.dtype).as_numpy_dtype), leaf.shape)
+            for leaf in call.leaves
+        ]
+        filled, kwargs = call.fill(generate(specs, seed))
+        return tuple(filled) if not kwargs else (*filled, *kwargs.values())
+
+    def intermediates(
+        self, args: tuple[Any, ...], names: Sequence[str], options: Mapping[str, Any]
+    ) -> dict[str, NDArray[Any]]:
+        """Values of the traced graph: ONNX values carry the names of its tensors."""
+        import tensorflow as tf
+        from tensorflow.python.eager.wrap_function import WrappedFunction
+
+        function, count = self._trace(args, options)
+        graph = function.graph
+        wanted = {}
+        for name in dict.fromkeys(names):
+            try:
+                tensor = graph.get_tensor_by_name(name)
+            except (KeyError, ValueError):
+                continue
+            if tensor.dtype not in (tf.resource, tf.variant):
+                wanted[name] = tensor
+        if not wanted:
+            return {}
+        pruned = WrappedFunction(graph, variable_holder=None).prune(
+            [tensor.name for tensor in function.inputs[:count]], list(wanted.values())
+        )
+        leaves = [tf.constant(leaf) for _, leaf in tree.flatten(args) if is_tensor(leaf)]
+        return {name: value.numpy() for name, value in zip(wanted, pruned(*leaves), strict=True)}
+
+    def _trace(self, args: tuple[Any, ...], options: Mapping[str, Any]) -> tuple[Any, int]:
+        """Traces as the conversion does, so that names agree."""
+        if self._traced is None:
+            from ..tensorflow.call_check import prepare_call
+            from ..tensorflow.dynamic_shapes import resolve_dynamic_shapes
+            from ..tensorflow.source import name_inputs
+            from ..tensorflow.tracing import trace
+
+            source = self._open(options)
+            call = prepare_call(source, args, options.get("kwargs"))
+            names = name_inputs(source, call, options.get("input_names"))
+            shapes = resolve_dynamic_shapes(options.get("dynamic_shapes"), call, names)
+            self._traced = trace(source, call, names, shapes), len(names)
+        return self._traced
+
+
+def _dense(name: str, value: Any) -> list[NamedArray]:
+    """numpy arrays of a result; a composite tensor comes as its parts."""
+    import tensorflow as tf
+
+    parts = tf.nest.flatten(value, expand_composites=True)
+    if len(parts) == 1:
+        return [(name, np.asarray(parts[0]))]
+    return [("", np.asarray(part)) for part in parts]
