@@ -1,8 +1,8 @@
 """Example arguments of any accepted form, brought to one: a call whose tensors are known by path.
 
 A tensor may be given as a numpy array, a TensorFlow, Keras or JAX tensor, a ``tf.TensorSpec``, or
-an ``onnx.ValueInfoProto``; it may sit in dicts, lists and tuples. Anything else (``None``, ``True``,
-a Python number, a string) is a constant of the conversion, as it is for ``tf.function``.
+an ``onnx.ValueInfoProto``; it may sit in dicts, lists and tuples. Anything else
+(``None``, ``True``, a number, a string) is a constant of the conversion, as in ``tf.function``.
 """
 
 from __future__ import annotations

@@ -141,9 +141,8 @@ def _output_names(model: Any, outputs: Any) -> list[str] | None:
     flat = flatten_with_path(outputs)
     if any(isinstance(label, str) for path, _ in flat for label in path):
         return None
-    names = getattr(model, "output_names", None)
-    if _is_functional(model) and names is not None and len(names) == len(flat):
-        return list(names)
+    if _is_functional(model) and len(model.outputs) == len(flat):
+        return [tensor._keras_history.operation.name for tensor in model.outputs]
     import keras
 
     if len(flat) == 1 and not isinstance(model, keras.Model):

@@ -95,8 +95,8 @@ def _open_tensorflow(model: Any, signature: str | None) -> ModelSource:
     if not callable(model):
         raise ArgumentError(
             "A model is a Keras model or layer, a tf.function, a ConcreteFunction, a tf.Module "
-            "with __call__, a SavedModel folder, a .keras or .h5 file, or a function. Received: model "
-            f"of type {type(model).__name__}.",
+            "with __call__, a SavedModel folder, a .keras or .h5 file, or a function. "
+            f"Received: model of type {type(model).__name__}.",
             argument="model",
         )
     if isinstance(model, tf.Module):

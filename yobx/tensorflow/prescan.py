@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from yobx.errors import ConversionError, OpOccurrence, UnsupportedOpError
@@ -35,23 +36,57 @@ def dtypes_of(op: Any) -> list[str]:
     return list(dict.fromkeys(t.dtype.name for t in (*op.inputs, *op.outputs)))
 
 
+@dataclass(frozen=True)
+class _Body:
+    """A graph that is looked at.
+
+    Attributes:
+        place: Names of the operations that lead here, each with a ``/``.
+        results: Tensors wanted.
+        control: Operations wanted.
+        variables: Resource tensor of this graph -> name of the variable.
+    """
+
+    place: str
+    results: list[Any]
+    control: list[Any]
+    variables: dict[str, str]
+
+
+def _enter(outer: _Body, op: Any, graph: Any, *, with_control: bool) -> _Body:
+    # The last inputs of calls, branches and loops alike are the inputs of the body.
+    given = list(op.inputs)[len(op.inputs) - len(graph.inputs) :]
+    variables = {
+        inner.name: outer.variables[value.name]
+        for inner, value in zip(graph.inputs, given, strict=False)
+        if value.name in outer.variables
+    }
+    control = list(graph.control_outputs) if with_control else []
+    return _Body(f"{outer.place}{op.name}/", list(graph.outputs), control, variables)
+
+
 def _bodies(
-    results: Iterable[Any], control: Iterable[Any], *, follow_control: bool
-) -> Iterator[tuple[str, Any]]:
-    """Yields every needed operation of a graph and of all it calls, with its place outside."""
-    pending: list[tuple[str, list[Any], list[Any]]] = [("", list(results), list(control))]
+    results: Iterable[Any],
+    control: Iterable[Any] = (),
+    *,
+    follow_control: bool = False,
+    variables: Mapping[str, str] | None = None,
+) -> Iterator[tuple[_Body, Any]]:
+    """Yields every needed operation of a graph and of all it calls, with the body it is in."""
+    pending = [_Body("", list(results), list(control), dict(variables or {}))]
     seen: set[int] = set()
     while pending:
-        place, tensors, starts = pending.pop()
-        operations = needed_operations(tensors, control=starts, follow_control=follow_control)
+        body = pending.pop()
+        operations = needed_operations(
+            body.results, control=body.control, follow_control=follow_control
+        )
         for op in operations:
-            yield place, op
-            for body in nested_bodies(op):
-                if id(body.graph) in seen:
+            yield body, op
+            for nested in nested_bodies(op):
+                if id(nested.graph) in seen:
                     continue
-                seen.add(id(body.graph))
-                also = body.graph.control_outputs if follow_control else ()
-                pending.append((f"{place}{op.name}/", list(body.graph.outputs), list(also)))
+                seen.add(id(nested.graph))
+                pending.append(_enter(body, op, nested.graph, with_control=follow_control))
 
 
 def check_convertible(
@@ -70,8 +105,8 @@ def check_convertible(
     """
     _check_writes(function, extra_converters, layers)
     unsupported = [
-        OpOccurrence(op.type, place + op.name, layers.path(place + op.name), _detail(op))
-        for place, op in _bodies(function.outputs, (), follow_control=False)
+        OpOccurrence(op.type, body.place + op.name, layers.path(body.place + op.name), _detail(op))
+        for body, op in _bodies(function.outputs)
         if op.type not in TF_OP_CONVERTERS
         and op.type not in extra_converters
         and op.type not in _BUILT_IN
@@ -118,25 +153,30 @@ def _unsupported_message(
 
 
 def _check_writes(function: Any, extra_converters: Mapping[str, Any], layers: LayerIndex) -> None:
-    written = [
-        (place + op.name, layers.path(place + op.name), op)
-        for place, op in _bodies(
-            function.outputs, function.graph.control_outputs, follow_control=True
-        )
-        if op.type.startswith(_WRITES) and op.type not in extra_converters
-    ]
-    if not written:
-        return
     names = {id(variable.handle): variable.name for variable in function.variables}
-    captured = dict(zip(function.inputs[::-1], function.captured_inputs[::-1], strict=False))
+    placeholders = function.inputs[len(function.inputs) - len(function.captured_inputs) :]
+    variables = {
+        tensor.name: names[id(handle)]
+        for tensor, handle in zip(placeholders, function.captured_inputs, strict=True)
+        if id(handle) in names
+    }
     places = []
-    for name, layer, op in written:
-        handle = captured.get(op.inputs[0]) if op.graph is function.graph else None
-        variable = f"variable {names[id(handle)]!r} by " if id(handle) in names else ""
-        where = f" in layer {layer!r}" if layer else ""
-        places.append(f"{variable}{name!r} ({op.type}){where}")
-    raise ConversionError(
-        "An ONNX model has no variables to write to: a variable is a constant of it. Received: "
-        f"{'; '.join(places[:8])}. Make the state an input and an output of the model, or call the "
-        "part that does not write."
-    )
+    for body, op in _bodies(
+        function.outputs,
+        function.graph.control_outputs,
+        follow_control=True,
+        variables=variables,
+    ):
+        if not op.type.startswith(_WRITES) or op.type in extra_converters:
+            continue
+        name = body.place + op.name
+        layer = layers.path(name)
+        variable = body.variables.get(op.inputs[0].name)
+        what = f"variable {variable!r} by " if variable else ""
+        places.append(f"{what}{name!r} ({op.type}){f' in layer {layer!r}' if layer else ''}")
+    if places:
+        raise ConversionError(
+            "An ONNX model has no variables to write to: a variable is a constant of it. Received: "
+            f"{'; '.join(places[:8])}. Make the state an input and an output of the model, or call "
+            "the part that does not write."
+        )

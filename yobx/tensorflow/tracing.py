@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import linecache
+import os
 import re
+import sys
 import traceback
 from collections.abc import Sequence
 from types import TracebackType
@@ -15,9 +17,19 @@ from yobx.tensorflow.source import ModelSource
 
 __all__ = ["refuses_tensorflow_tensors", "trace"]
 
-_FRAMEWORKS = re.compile(
-    r"[/\\](tensorflow|keras|jax|jaxlib|flax|equinox|yobx[/\\]tensorflow)[/\\]"
-)
+_FRAMEWORKS = ("tensorflow", "keras", "jax", "jaxlib", "flax", "equinox", "yobx.tensorflow")
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+
+
+def _is_users(filename: str) -> bool:
+    """Tells the user's own files from those of frameworks and of generated code."""
+    modules = (sys.modules.get(name) for name in _FRAMEWORKS)
+    roots = [os.path.dirname(str(module.__file__)) for module in modules if module is not None]
+    return not (
+        "__autograph_generated_file" in filename
+        or "site-packages" in filename
+        or any(filename.startswith(root + os.sep) for root in roots)
+    )
 
 
 def trace(
@@ -91,14 +103,14 @@ class _Boundary:
         where = f" At {line}." if line else ""
         raise TraceError(
             f"A model must run while the framework traces it. Received: {self._title}, which "
-            f"raised {type(error).__name__}: {_first_words(error)}{where} Try calling it on the same "
-            "arguments inside tf.function; the original error is chained."
+            f"raised {type(error).__name__}: {_first_words(error)}{where} Try calling it on "
+            "the same arguments inside tf.function; the original error is chained."
         ) from error
 
 
 def _first_words(error: Exception) -> str:
     """The message without the traceback that TensorFlow writes in front of it."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    lines = [line.strip() for line in _COLOUR.sub("", str(error)).splitlines() if line.strip()]
     if lines and lines[0] == "in user code:":
         wanted = f"{type(error).__name__}: "
         kept = [i for i, line in enumerate(lines) if line.startswith(wanted)]
@@ -112,11 +124,11 @@ def _users_line(error: Exception) -> str:
     metadata = getattr(error, "ag_error_metadata", None)
     if metadata is not None:
         for frame in metadata.translated_stack:
-            if frame.is_converted and not _FRAMEWORKS.search(frame.filename):
+            if frame.is_converted and _is_users(frame.filename):
                 return f"{frame.filename}:{frame.lineno}: {(frame.code or '').strip()}"
     frames = traceback.extract_tb(error.__traceback__)
     for found in reversed(frames):
-        if not _FRAMEWORKS.search(found.filename) and "site-packages" not in found.filename:
+        if _is_users(found.filename):
             code = linecache.getline(found.filename, found.lineno or 0).strip()
             return f"{found.filename}:{found.lineno}: {code}"
     return ""
@@ -133,12 +145,4 @@ def refuses_tensorflow_tensors(error: TraceError) -> bool:
     cause = error.__cause__
     text = str(cause)
     phrases = ("as an abstract array", "as a JAX value", "valid JAX type", "valid JAX array")
-    return isinstance(cause, TypeError) and any(
-        phrase in text
-        for phrase in (
-            "as an abstract array",
-            "as a JAX value",
-            "valid JAX type",
-            "valid JAX array",
-        )
-    )
+    return isinstance(cause, TypeError) and any(phrase in text for phrase in phrases)

@@ -1,0 +1,113 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from yobx.errors import ArgumentError
+from yobx.tensorflow.arguments import CallArguments, normalise_arguments
+from yobx.tensorflow.dynamic_shapes import resolve_dynamic_shapes
+
+
+def _call(*shapes: tuple[int, ...]) -> CallArguments:
+    return normalise_arguments(tuple(np.zeros(shape, np.float32) for shape in shapes))
+
+
+def _resolve(spec: Any, *shapes: tuple[int, ...]) -> tuple[Any, ...]:
+    call = _call(*shapes)
+    return resolve_dynamic_shapes(spec, call, [f"x{i}" for i in range(len(shapes))])
+
+
+def test_default_shares_a_name_by_size() -> None:
+    assert _resolve(None, (5, 4), (5, 3), (2, 3), ()) == (
+        ("batch", 4),
+        ("batch", 3),
+        ("batch_1", 3),
+        (),
+    )
+
+
+def test_default_joins_a_named_size() -> None:
+    assert _resolve(({0: "n"}, None), (5, 4), (5, 3)) == (("n", 4), ("n", 3))
+    assert _resolve(({1: "batch"}, None), (5, 4), (7, 3)) == ((5, "batch"), ("batch_1", 3))
+
+
+def test_static() -> None:
+    assert _resolve(({},), (5, 4)) == ((5, 4),)
+    assert _resolve({}, (5, 4), (2, 3)) == ((5, 4), (2, 3))
+
+
+def test_negative_axis_and_names() -> None:
+    assert _resolve(({-1: "w", 0: "n"},), (5, 4, 3)) == (("n", 4, "w"),)
+    assert _resolve(({0: "n"}, {1: "n"}), (5, 4), (3, 5)) == (("n", 4), (3, "n"))
+    assert _resolve({0: "n"}, (5, 4)) == (("n", 4),)
+    assert _resolve(({1: None},), (5, 4)) == ((5, "x0_dim1"),)
+
+
+def test_by_name() -> None:
+    assert _resolve({"x1": {1: "k"}}, (5, 4), (5, 3)) == (("batch", 4), (5, "k"))
+
+
+def test_nested_like_the_arguments() -> None:
+    zeros = np.zeros((5, 4), np.float32)
+    call = normalise_arguments(({"b": zeros, "a": zeros}, [zeros, zeros]))
+    names = ["a", "b", "l.0", "l.1"]
+    nested = ({"a": {0: "n"}, "b": {}}, [{1: "m"}, None])
+    assert resolve_dynamic_shapes(nested, call, names) == (
+        ("n", 4),
+        (5, 4),
+        (5, "m"),
+        ("n", 4),
+    )
+    assert resolve_dynamic_shapes((None, {}), call, names)[2:] == ((5, 4), (5, 4))
+    flat = ({0: "n"}, {}, {1: "m"}, {})
+    assert resolve_dynamic_shapes(flat, call, names)[2] == (5, "m")
+
+
+def test_a_single_dict_argument_may_be_named_by_key() -> None:
+    zeros = np.zeros((5, 4), np.float32)
+    call = normalise_arguments(({"b": zeros, "a": zeros},))
+    spec = {"a": {0: "n"}, "b": {0: "n"}}
+    renamed = resolve_dynamic_shapes(spec, call, ["first", "second"])
+    assert renamed == (("n", 4), ("n", 4))
+
+
+def test_declarations_are_kept() -> None:
+    import tensorflow as tf
+
+    specs = (tf.TensorSpec((None, 4, None)), tf.TensorSpec((2, 3)), tf.TensorSpec(None))
+    call = normalise_arguments(specs)
+    assert resolve_dynamic_shapes(None, call, ["a", "b", "c"]) == (
+        ("batch", 4, "a_dim2"),
+        (2, 3),
+        None,
+    )
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        (({2: "n"}, {}), r"axis 2 for the input 'x0' of rank 2"),
+        (({-3: "n"}, {}), r"axis -3"),
+        (({0: "n"}, {1: "n"}), r"'n' for axis 0 of 'x0', of size 5, and for axis 1 of 'x1'"),
+        (({0: "a", -2: "b"}, {}), "One axis has one name"),
+        (({0: "not a name"}, {}), "identifier"),
+        (({0: 5}, {}), "identifier"),
+        (({},), "nested like"),
+        (({}, {}, {}), "nested like"),
+        ({"y": {0: "n"}}, r"'y'. The inputs are 'x0', 'x1'"),
+        ({0: "n"}, "one entry per input"),
+        ("batch", "dynamic_shapes is None, a tuple"),
+        (("n", {}), "axis -> name"),
+    ],
+)
+def test_errors(spec: Any, message: str) -> None:
+    with pytest.raises(ArgumentError, match=message) as caught:
+        _resolve(spec, (5, 4), (5, 3))
+    assert caught.value.argument == "dynamic_shapes"
+
+
+def test_a_scalar_has_no_axis() -> None:
+    with pytest.raises(ArgumentError, match="A scalar has no axis"):
+        _resolve(({0: "n"},), ())

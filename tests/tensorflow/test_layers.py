@@ -1,0 +1,26 @@
+from __future__ import annotations
+
+import pytest
+
+from yobx.tensorflow.layers import LayerIndex
+
+
+@pytest.mark.parametrize(
+    ("operation", "path"),
+    [
+        ("model_1/dense_1/MatMul", "model/dense"),
+        ("model_1/dense_1_2/MatMul", "model/dense_1"),
+        ("model_1/dense_3/MatMul", "model/dense"),
+        ("model_1/block_1/conv_1/convolution", "model/block/conv"),
+        ("model_1/dense_1/Cast/ReadVariableOp", "model/dense"),
+        ("Identity", ""),
+        ("strange_1/Add", ""),
+    ],
+)
+def test_scopes_of_keras(operation: str, path: str) -> None:
+    assert LayerIndex(["model", "dense", "dense_1", "block", "conv"]).path(operation) == path
+
+
+def test_without_layers_the_scopes_are_the_path() -> None:
+    assert LayerIndex().path("a/b/Relu") == "a/b"
+    assert LayerIndex().path("Relu") == ""
