@@ -54,6 +54,9 @@ class ShapesContext:
         self.graph: onnx.GraphProto | onnx.FunctionProto | None = None
         self.path: tuple[tuple[int, str], ...] = parent.path if parent else ()
         self.attribute_values: Mapping[str, onnx.AttributeProto] | None = None
+        self.omitted: set[str] = set()
+        self.captured: dict[str, Descriptor] = {}
+        self.function_chain: tuple[tuple[str, str, str], ...] = ()
         self.session = parent.session if parent else (session or Session())
         self.outer = None if isolated or parent is None else parent
         self.parent = parent
@@ -61,6 +64,7 @@ class ShapesContext:
         self._opsets: dict[str, int] = {}
         if self.outer is not None:
             self.attribute_values = self.outer.attribute_values
+            self.function_chain = self.outer.function_chain
         inherited = parent._opsets if parent else {}
         self.set_opsets({**inherited, **(opsets or {})})
         self.constraints_store = Constraints(

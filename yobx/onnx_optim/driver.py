@@ -94,8 +94,8 @@ def infer_node(
             continue
         found = values.get(name)
         if found is None:
-            found = context.lookup(name) if context.outer is not None else None
-            if found is None:
+            found = outer_value(context, name)
+            if found is None and not is_omitted(context, name):
                 if not lenient:
                     raise missing_input(context, node, index, name)
                 found = UNKNOWN_TENSOR
@@ -119,6 +119,38 @@ def infer_node(
                 values[name] = descriptor
             return None
     return _infer_new(context, node, index, tuple(inputs), key)
+
+
+def outer_value(context: ShapesContext, name: str) -> Descriptor | None:
+    """Value of an enclosing graph; the way to it is remembered, for deep nesting."""
+    scope, passed = context.outer, [context]
+    found = context.captured.get(name)
+    while found is None and scope is not None:
+        found = scope.values.get(name) or scope.captured.get(name)
+        passed.append(scope)
+        scope = scope.outer
+    if found is not None:
+        for inner in passed:
+            inner.captured[name] = found
+    return found
+
+
+def is_omitted(context: ShapesContext, name: str) -> bool:
+    """True for a formal input of a function that the call leaves out."""
+    scope: ShapesContext | None = context
+    while scope is not None:
+        if name in scope.omitted:
+            return True
+        scope = scope.outer
+    return False
+
+
+def infer_inputs(context: ShapesContext, node: onnx.NodeProto) -> tuple[Descriptor | None, ...]:
+    """Descriptors of the inputs of a node, unknown ones included."""
+    return tuple(
+        None if not name or is_omitted(context, name) else context.lookup(name) or UNKNOWN_TENSOR
+        for name in node.input
+    )
 
 
 def attribute_key(attributes: Sequence[onnx.AttributeProto]) -> tuple[bytes, ...] | None:

@@ -16,6 +16,8 @@ from yobx.onnx_optim.optim_dim import OptimDim
 from yobx.onnx_optim.optim_sequence import Descriptor, OptimOptional, OptimSequence
 from yobx.onnx_optim.optim_shape import UNKNOWN_SHAPE
 from yobx.onnx_optim.optim_tensor import UNKNOWN_TENSOR, OptimTensor
+from yobx.onnx_optim.tensor_type import TensorType
+from yobx.onnx_optim.type_protos import descriptor_of_type
 
 __all__ = ["FixedPoint", "fixed_point_steps", "infer_body_steps", "subgraph_of"]
 
@@ -44,10 +46,23 @@ def infer_body_steps(
     child = ShapesContext(parent=view.context)
     child.set_current_subgraph(view.index, attribute)
     for value, descriptor in zip(graph.input, inputs, strict=False):
-        child.set_value(value.name, descriptor)
+        child.set_value(value.name, typed_as_declared(descriptor, value))
     view.context.register_subgraph_context(view.index, attribute, child)
     outputs: list[Descriptor] = yield body_steps(child, graph)
     return child, outputs
+
+
+def typed_as_declared(descriptor: Descriptor, value: onnx.ValueInfoProto) -> Descriptor:
+    """An unknown input with the kind and element type that its subgraph declares.
+
+    A runtime refuses other types when it loads the model; sizes it does not check.
+    """
+    if not isinstance(descriptor, OptimTensor) or descriptor.dtype != TensorType.kUndefined:
+        return descriptor
+    declared = only_kind(descriptor_of_type(value.type, lambda _: OptimDim(0)))
+    if isinstance(declared, OptimTensor):
+        return OptimTensor(declared.dtype, descriptor.shape)
+    return declared
 
 
 @dataclass

@@ -7,6 +7,8 @@ from typing import Any, TypeAlias
 
 import onnx
 
+from yobx.errors import ShapeError
+from yobx.onnx_optim.context import ShapesContext
 from yobx.onnx_optim.merging import LENGTH, DimFor, merge
 from yobx.onnx_optim.node_view import NodeView
 from yobx.onnx_optim.optim_dim import OptimDim
@@ -43,12 +45,20 @@ def if_(view: NodeView) -> Steps:
     condition = truth(view.inputs[0] if view.inputs else None)
     then_graph, else_graph = subgraph_of(view, "then_branch"), subgraph_of(view, "else_branch")
     mark = view.context.session.checkpoint()
-    then_child, then_out = yield infer_body_steps(view, "then_branch", then_graph, ())
-    else_child, else_out = yield infer_body_steps(view, "else_branch", else_graph, ())
+    then_child, then_out = yield _branch_steps(view, "then_branch", then_graph)
+    else_child, else_out = yield _branch_steps(view, "else_branch", else_graph)
+    if isinstance(then_out, ShapeError) and isinstance(else_out, ShapeError):
+        raise then_out
+    if condition is None and isinstance(then_out, ShapeError):
+        condition = False
+    elif condition is None and isinstance(else_out, ShapeError):
+        condition = True
     if condition is not None:
-        chosen = then_child if condition else else_child
-        view.context.constraints_store.adopt(chosen.constraints_store)
-        return tuple(then_out if condition else else_out)
+        child, chosen = (then_child, then_out) if condition else (else_child, else_out)
+        if isinstance(chosen, ShapeError):
+            raise chosen
+        view.context.constraints_store.adopt(child.constraints_store)
+        return tuple(chosen)
     if len(then_out) != len(else_out):
         view.fail(f"the branches of If have {len(then_out)} and {len(else_out)} outputs")
     local = view.context.session.local_symbols(mark)
@@ -56,6 +66,20 @@ def if_(view: NodeView) -> Steps:
         merge(a, b, _branch_dim(view, i, local))
         for i, (a, b) in enumerate(zip(then_out, else_out, strict=True))
     )
+
+
+def _branch_steps(
+    view: NodeView, attribute: str, graph: onnx.GraphProto
+) -> Generator[Any, Any, tuple[ShapesContext, list[Descriptor] | ShapeError]]:
+    """Infer a branch; one that cannot run (`Squeeze` of a size 5) is never the one taken."""
+    try:
+        found: tuple[ShapesContext, list[Descriptor]] = yield infer_body_steps(
+            view, attribute, graph, ()
+        )
+    except ShapeError as error:
+        view.context.reasons[f"{_first_output(view)}/{attribute}"] = f"never taken: {error}"
+        return view.context.subgraph_context(view.index, attribute), error
+    return found
 
 
 def _branch_dim(view: NodeView, output: int, local: frozenset[str]) -> DimFor:

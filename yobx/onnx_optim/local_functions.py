@@ -1,0 +1,159 @@
+"""Calls of functions: model-local ones, and the bodies that operator schemas define."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping
+from typing import Any
+
+import onnx
+
+from yobx.errors import InvalidModelError
+from yobx.onnx_optim.context import ShapesContext
+from yobx.onnx_optim.driver import attribute_key, body_steps, infer_inputs, run, store
+from yobx.onnx_optim.node_view import NodeView
+from yobx.onnx_optim.optim_sequence import Descriptor
+from yobx.onnx_optim.optim_tensor import UNKNOWN_TENSOR
+from yobx.onnx_optim.registry import normal_domain
+
+__all__ = ["FUNCTION", "call_steps", "expand_local_function_call"]
+
+FUNCTION = "function"
+"""Attribute name under which the context of a function body is kept."""
+
+Calls = Generator[Any, Any, "tuple[Descriptor, ...]"]
+
+
+def expand_local_function_call(
+    context: ShapesContext,
+    node: onnx.NodeProto,
+    function: onnx.FunctionProto | None = None,
+    *,
+    node_index: int = -1,
+) -> ShapesContext:
+    """Infer a call by inferring the body of the function in an isolated child context.
+
+    The outputs are set in ``context``, which keeps the child under ``(node_index, "function")``.
+
+    Args:
+        context: Context of the caller.
+        node: The call.
+        function: The function; by default the one that the context knows under that name.
+        node_index: Position of the node in its graph.
+
+    Returns:
+        The child context.
+
+    Raises:
+        InvalidModelError: There is no such function, or it calls itself.
+        ShapeError: A node of the body is malformed.
+    """
+    found = function or context.local_function(node)
+    if found is None:
+        raise InvalidModelError(
+            "A function call needs a function of the model. Received: "
+            f"{node.domain}:{node.op_type}, which the context does not know. Try "
+            "set_local_function."
+        )
+    view = NodeView(context, node, infer_inputs(context, node), index=node_index)
+    store(view, run(call_steps(view, found)))
+    return context.subgraph_context(node_index, FUNCTION)
+
+
+def call_steps(view: NodeView, function: onnx.FunctionProto) -> Calls:
+    """Infer the body of a function for the inputs and attributes of one call."""
+    key = (normal_domain(function.domain), function.name, function.overload)
+    chain = view.context.function_chain
+    if key in chain:
+        names = " -> ".join(f"{d}:{n}" for d, n, _ in (*chain, key))
+        raise InvalidModelError(
+            f"A function must not call itself. Received: {names}. Where: {view.describe()}."
+        )
+    if len(view.inputs) > len(function.input) or view.n_outputs > len(function.output):
+        view.fail(
+            f"function {function.name} takes {len(function.input)} inputs and gives "
+            f"{len(function.output)} outputs; the call has {len(view.inputs)} and {view.n_outputs}"
+        )
+    attributes = call_attributes(view, function)
+    memo_key = _memo_key(view, key, attributes)
+    if memo_key is not None:
+        cached = view.context.memo.get(memo_key)
+        if cached is not None:
+            child, outputs = cached
+            view.context.register_subgraph_context(view.index, FUNCTION, child)
+            return outputs
+    child = ShapesContext(
+        {o.domain: o.version for o in function.opset_import}, parent=view.context, isolated=True
+    )
+    child.set_current_subgraph(view.index, FUNCTION)
+    child.function_chain = (*chain, key)
+    child.attribute_values = attributes
+    for position, name in enumerate(function.input):
+        descriptor = view.inputs[position] if position < len(view.inputs) else None
+        if descriptor is None:
+            child.omitted.add(name)
+        else:
+            child.set_value(name, descriptor)
+    view.context.register_subgraph_context(view.index, FUNCTION, child)
+    session = view.context.session
+    mark = session.checkpoint()
+    found: list[Descriptor] = yield body_steps(child, function)
+    result = tuple(found)
+    # The body runs whenever the call does, so its facts are facts of the caller.
+    view.context.constraints_store.adopt(child.constraints_store)
+    pure = session.checkpoint() == mark and not child.reasons and not child.constraints_store.token
+    if memo_key is not None and pure and not session.logging:
+        view.context.memo[memo_key] = (child, result)
+    return result
+
+
+def call_attributes(
+    view: NodeView, function: onnx.FunctionProto
+) -> Mapping[str, onnx.AttributeProto]:
+    """Attributes of the function at this call: the caller's, else the function's defaults."""
+    given = view.context.resolve_attributes(view.proto)
+    defaults = {a.name: a for a in function.attribute_proto}
+    return defaults | given
+
+
+def _memo_key(
+    view: NodeView, key: tuple[str, str, str], attributes: Mapping[str, onnx.AttributeProto]
+) -> Any:
+    parts = attribute_key(list(attributes.values()))
+    return None if parts is None else (FUNCTION, key, view.n_outputs, parts, *view.inputs)
+
+
+def schema_function(view: NodeView) -> onnx.FunctionProto | None:
+    """Body that the operator's schema defines for this opset and these types, or ``None``."""
+    from yobx.onnx_optim.fallback import input_types, schema_of
+
+    schema = schema_of(view)
+    if schema is None:
+        return None
+    version = view.context.opset_version("")
+    proto = onnx.FunctionProto()
+    if schema.has_function:
+        known = [v for v in schema.function_opset_versions if v <= version]
+        if not known:
+            return None
+        data = schema.get_function_with_opset_version(max(known))
+    elif schema.has_context_dependent_function:
+        types = input_types(view)
+        known = [v for v in schema.context_dependent_function_opset_versions if v <= version]
+        if not known or types is None:
+            return None
+        data = schema.get_context_dependent_function_with_opset_version(
+            max(known), view.proto.SerializeToString(), [t.SerializeToString() for t in types]
+        )
+    else:
+        return None
+    if not data:
+        return None
+    proto.ParseFromString(data)
+    # Its name would shadow the operator in the guard against recursion otherwise.
+    proto.domain = proto.domain or "ai.onnx"
+    return proto
+
+
+def unknown_outputs(view: NodeView, reason: str) -> tuple[Descriptor, ...]:
+    """Unknown descriptors for all outputs, with the reason."""
+    return tuple(view.unknown(reason) for _ in range(view.n_outputs)) or (UNKNOWN_TENSOR,)
