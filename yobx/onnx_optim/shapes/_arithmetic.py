@@ -15,6 +15,7 @@ from yobx.onnx_optim.optim_dim import OptimDim
 from yobx.onnx_optim.shapes._values import Array, Element
 
 __all__ = [
+    "ABSORBING",
     "BINARY",
     "COMPARE",
     "UNARY",
@@ -106,10 +107,21 @@ def _sign_known(value: OptimDim) -> int | None:
     return -1 if high is not None and high <= 0 else None
 
 
+def _multiple(left: OptimDim, right: OptimDim) -> OptimDim | None:
+    """The quotient when the division leaves no rest, whatever the signs."""
+    if right.is_int():
+        return None
+    quotient = left.exact_div(right)
+    return quotient if quotient * right == left else None
+
+
 def truncated_division(left: OptimDim, right: OptimDim) -> Element:
     """Integer division rounding toward zero, as ONNX `Div` does; the divisor is never zero in a run."""
     if right.is_int() and right.as_int() == 0:
         return None
+    multiple = _multiple(left, right)
+    if multiple is not None:
+        return multiple
     divisor_sign = _sign_known(right)
     if divisor_sign is None:
         return None
@@ -126,6 +138,8 @@ def truncated_division(left: OptimDim, right: OptimDim) -> Element:
 
 
 def _floor_modulo(left: OptimDim, right: OptimDim) -> Element:
+    if _multiple(left, right) is not None:
+        return FALSE
     sign = _sign_known(right)
     if sign != 1 or (right.is_int() and right.as_int() == 0):
         return None
@@ -235,8 +249,13 @@ UNARY: dict[str, tuple[Callable[[Array], Any], Unary | None]] = {
 }
 
 
-def binary(function: Binary, left: Element, right: Element) -> Element:
+ABSORBING: dict[str, OptimDim] = {"And": FALSE, "Or": TRUE, "Mul": FALSE}
+"""Elements that decide a result whatever the other operand is."""
+
+
+def binary(function: Binary, left: Element, right: Element, absorbing: OptimDim | None) -> Element:
     """Applies a symbolic function to elements of which either may be unknown."""
-    if left is None or right is None:
-        return None
-    return function(left, right)
+    if left is not None and right is not None:
+        return function(left, right)
+    known = left if right is None else right
+    return absorbing if known is not None and known == absorbing else None

@@ -15,7 +15,12 @@ from yobx.onnx_optim.tensor_type import TensorType, to_numpy
 
 __all__: list[str] = []
 
-_CASTABLE = INTEGERS | {TensorType.kFloat16, TensorType.kFloat, TensorType.kDouble, TensorType.kBFloat16}
+_CASTABLE = INTEGERS | {
+    TensorType.kFloat16,
+    TensorType.kFloat,
+    TensorType.kDouble,
+    TensorType.kBFloat16,
+}
 
 
 def _cast_constant(array: Array, target: TensorType) -> Array | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -11,7 +12,15 @@ from yobx.onnx_optim.node_view import NodeView
 from yobx.onnx_optim.optim_dim import OptimDim
 from yobx.onnx_optim.optim_shape import OptimShape
 from yobx.onnx_optim.optim_tensor import OptimTensor
-from yobx.onnx_optim.shapes._arithmetic import BINARY, COMPARE, UNARY, Binary, Unary, binary
+from yobx.onnx_optim.shapes._arithmetic import (
+    ABSORBING,
+    BINARY,
+    COMPARE,
+    UNARY,
+    Binary,
+    Unary,
+    binary,
+)
 from yobx.onnx_optim.shapes._common import (
     argument,
     broadcast_shape,
@@ -131,10 +140,14 @@ def _aligned(item: OptimTensor, sizes: list[int]) -> list[Element] | None:
 
 
 def combine(
-    function: Binary, tensors: Sequence[OptimTensor], shape: OptimShape, dtype: TensorType
+    function: Binary,
+    tensors: Sequence[OptimTensor],
+    shape: OptimShape,
+    dtype: TensorType,
+    absorbing: OptimDim | None = None,
 ) -> OptimTensor | None:
     """Symbolic elementwise result of two or more operands, None when nothing is known."""
-    if any(item.value is None for item in tensors):
+    if any(item.value is None for item in tensors) and absorbing is None:
         return None
     sizes = _small(shape)
     if sizes is None:
@@ -143,11 +156,13 @@ def combine(
     for item in tensors:
         column = _aligned(item, sizes)
         if column is None:
-            return None
+            column = [None] * math.prod(sizes)
         if result is None:
             result = column
         else:
-            result = [binary(function, a, b) for a, b in zip(result, column, strict=True)]
+            result = [
+                binary(function, a, b, absorbing) for a, b in zip(result, column, strict=True)
+            ]
     return None if result is None else with_elements(dtype, shape.dims(), result)
 
 
@@ -170,7 +185,9 @@ def arithmetic(node: NodeView) -> OptimTensor:
     first = tensors[0]
     dtype = first.dtype if node.op_type == "Pow" else _dtype_of(tensors)
     shape = broadcast_shape(node, tensors)
-    if any(item.value is None and item.constant is None for item in tensors):
+    absorbing = ABSORBING.get(node.op_type) if dtype in WIDE_INTEGERS else None
+    unknown = [item for item in tensors if item.value is None and item.constant is None]
+    if unknown and (absorbing is None or len(unknown) == len(tensors)):
         return (
             without_value(first)
             if shape is first.shape and dtype == first.dtype
@@ -180,7 +197,7 @@ def arithmetic(node: NodeView) -> OptimTensor:
     truncating = node.op_type == "Mod" and node.attr("fmod", 0) == 1
     found = fold_numpy(np.fmod if truncating else function, tensors, dtype)
     if found is None and symbolic is not None and not truncating and dtype in WIDE_INTEGERS:
-        found = combine(symbolic, tensors, shape, dtype)
+        found = combine(symbolic, tensors, shape, dtype, absorbing)
     return OptimTensor(dtype, shape) if found is None else found
 
 
@@ -192,7 +209,8 @@ def comparison(node: NodeView) -> OptimTensor:
     function, symbolic = COMPARE[node.op_type]
     found = fold_numpy(function, tensors, TensorType.kBool)
     if found is None:
-        found = combine(symbolic, tensors, shape, TensorType.kBool)
+        absorbing = ABSORBING.get(node.op_type)
+        found = combine(symbolic, tensors, shape, TensorType.kBool, absorbing)
     return OptimTensor(TensorType.kBool, shape) if found is None else found
 
 

@@ -109,7 +109,9 @@ def slice_size(size: OptimDim, start: Element, end: Element, step: int | None) -
         first, last, _ = slice(start.as_int(), end.as_int(), step).indices(size.as_int())
         return OptimDim(len(range(first, last, step)))
     if step > 0:
-        length = _forward(size, start, end) or _open_sign(size, start, end)
+        length = _forward(size, start, end)
+        if length is None:
+            length = _open_sign(size, start, end)
     else:
         length = _backward(size, start, end)
     if length is None or abs(step) == 1:
