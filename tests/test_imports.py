@@ -72,7 +72,10 @@ def test_library_does_not_know_its_users() -> None:
     wrong = [
         str(found)
         for found in _all_imports()
-        if found.source.module.split(".")[0] == "yobx" and found.target.split(".")[0] in users
+        if found.source.module.split(".")[0] == "yobx"
+        and found.target.split(".")[0] in users
+        # The command line is the top of the library: it may show a report as the plugin does.
+        and (found.at_import or _room(found.source.module) != "cli")
     ]
     assert not wrong, "\n" + "\n".join(wrong)
 

@@ -55,6 +55,12 @@ def test_missing_framework_names_the_extra() -> None:
     assert text == "error: No module named 'jax'\nhint: pip install \"yobx[jax]\"\n"
 
 
+def test_an_argument_of_the_library_is_told_as_an_option() -> None:
+    code, text = _outcome(ArgumentError("no such axis", argument="dynamic_shapes"))
+    assert code == ExitCode.USAGE
+    assert text == "error: no such axis\nhint: on the command line: --dynamic\n"
+
+
 def test_traceback_on_request() -> None:
     _, text = _outcome(ValueError("bad"), show_traceback=True)
     assert "test_outcome.py" in text

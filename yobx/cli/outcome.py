@@ -13,6 +13,17 @@ __all__ = ["Boundary", "ExitCode"]
 
 _EXTRAS = {"tensorflow": "tensorflow", "keras": "tensorflow", "jax": "jax", "jaxlib": "jax"}
 
+# Arguments of the library, as options of the command line.
+_OPTIONS = {
+    "allow_unsafe": "--allow-unsafe",
+    "args": "--input",
+    "bindings": "--bind",
+    "dynamic_shapes": "--dynamic",
+    "input_names": "--input-names",
+    "signature": "--signature",
+    "tag": "--tag",
+    "target_opset": "--opset",
+}
 _MORE = "add --traceback to see where it was raised"
 
 
@@ -83,8 +94,11 @@ def _describe(error: BaseException) -> tuple[ExitCode, str, str]:
     """Return the exit code, the text and the hint for an exception."""
     for kind, code in _OWN:
         if isinstance(error, kind):
-            is_user_fault = code is ExitCode.USAGE or error.__cause__ is None
-            return code, str(error), "" if is_user_fault else _MORE
+            option = _OPTIONS.get(getattr(error, "argument", ""))
+            if option:
+                return code, str(error), f"on the command line: {option}"
+            is_plain = code is ExitCode.USAGE or error.__cause__ is None
+            return code, str(error), "" if is_plain else _MORE
     if isinstance(error, KeyboardInterrupt):
         return ExitCode.INTERRUPTED, "interrupted", ""
     return (ExitCode.MODEL, *_describe_foreign(error))

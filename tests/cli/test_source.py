@@ -1,0 +1,56 @@
+"""From options to the arguments of ``to_onnx``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from yobx.cli.parser import build_parser
+from yobx.cli.source import Source, prepare
+from yobx.errors import ArgumentError
+
+
+def _prepare(*arguments: str) -> Source:
+    return prepare(build_parser().parse_args(["convert", "-o", "x.onnx", *arguments]))
+
+
+def test_a_path_is_handed_over_with_its_options() -> None:
+    source = _prepare("folder", "--signature", "s", "--tag", "serve", "--allow-unsafe")
+    assert (source.model, source.args) == ("folder", None)
+    assert source.options == {"signature": "s", "tag": ["serve"], "allow_unsafe": True}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ([], {}),
+        (["--static"], {"dynamic_shapes": {}}),
+        (["--dynamic", "x:0=n,1=m"], {"dynamic_shapes": {"x": {0: "n", 1: "m"}}}),
+        (["--opset", "20"], {"target_opset": 20}),
+        (["--input-names", "a, b"], {"input_names": ["a", "b"]}),
+    ],
+)
+def test_options(arguments: list[str], expected: dict[str, Any]) -> None:
+    assert _prepare("model.keras", *arguments).options == expected
+
+
+def test_inputs_replace_those_of_the_factory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "cli_source_models.py").write_text(
+        "def build():\n    return len, (1,), {'dynamic_shapes': {}, 'target_opset': 20}\n"
+    )
+    kept = _prepare("cli_source_models.py:build")
+    assert (kept.args, kept.options) == ((1,), {"dynamic_shapes": {}, "target_opset": 20})
+    replaced = _prepare("cli_source_models.py:build", "--input", "x:float32[B]")
+    assert replaced.args is not None
+    assert [value.name for value in replaced.args] == ["x"]
+    assert replaced.options == {"target_opset": 20}
+
+
+def test_static_and_dynamic_exclude_each_other() -> None:
+    with pytest.raises(ArgumentError, match="exclude each other"):
+        _prepare("model.keras", "--static", "--dynamic", "x:0=n")
