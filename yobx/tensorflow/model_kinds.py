@@ -49,16 +49,22 @@ def open_model(
     """
     if isinstance(model, str | Path):
         return _open_path(Path(model), signature, tag, allow_unsafe=allow_unsafe)
-    for name, value, unset in (("signature", signature, None), ("tag", tag, None)):
-        if value != unset and not getattr(model, "signatures", None):
-            raise ArgumentError(
-                f"{name} belongs to a SavedModel. Received: {name}={value!r} with a model of type "
-                f"{type(model).__name__}.",
-                argument=name,
-            )
+    if not getattr(model, "signatures", None):
+        _refuse_saved_model_options(f"a model of type {type(model).__name__}", signature, tag)
     if is_keras_layer(model):
         return keras_source(model)
     return _open_tensorflow(model, signature)
+
+
+def _refuse_saved_model_options(
+    given: str, signature: str | None, tag: str | Sequence[str] | None
+) -> None:
+    for name, value in (("signature", signature), ("tag", tag)):
+        if value is not None:
+            raise ArgumentError(
+                f"{name} belongs to a SavedModel. Received: {name}={value!r} with {given}.",
+                argument=name,
+            )
 
 
 def _open_path(
@@ -70,6 +76,7 @@ def _open_path(
         function = pick_signature(loaded, signature, title)
         return concrete_source(function, title=title, owner=loaded)
     if path.suffix in KERAS_SUFFIXES:
+        _refuse_saved_model_options(f"the archive {str(path)!r}", signature, tag)
         return keras_source(load_keras_file(path, allow_unsafe=allow_unsafe), title=str(path))
     raise ArgumentError(
         "A model given as a path is a SavedModel folder, or a .keras or .h5 file. Received: "
