@@ -1,1 +1,68 @@
+"""Clean-up of a finished graph: each pass is a function that changes an ``onnx_ir.Model``."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import onnx_ir
+
+from yobx.passes.clips import merge_clips
+from yobx.passes.common_subexpressions import merge_common_subexpressions
+from yobx.passes.constants import fold_constants
+from yobx.passes.convolutions import fold_into_convolutions
+from yobx.passes.dead_code import remove_dead_code
+from yobx.passes.duplicate_initializers import merge_initializers
+from yobx.passes.gemm import matmul_add_to_gemm
+from yobx.passes.identities import remove_identities
+from yobx.passes.layout import optimize_layout
+from yobx.passes.pooling import mean_to_global_pool
+from yobx.passes.reshapes import simplify_reshapes
+from yobx.passes.transposes import simplify_transposes
+
+__all__ = [
+    "default_passes",
+    "fold_constants",
+    "fold_into_convolutions",
+    "matmul_add_to_gemm",
+    "mean_to_global_pool",
+    "merge_clips",
+    "merge_common_subexpressions",
+    "merge_initializers",
+    "optimize_layout",
+    "remove_dead_code",
+    "remove_identities",
+    "simplify_reshapes",
+    "simplify_transposes",
+]
+
+
+def default_passes() -> tuple[Callable[[onnx_ir.Model], None], ...]:
+    """Returns the passes that every converted model goes through, in order.
+
+    Returns:
+        Functions on an ``onnx_ir.Model``, for ``GraphBuilder.to_onnx(passes=...)``.
+    """
+    return (
+        remove_dead_code,
+        fold_constants,
+        remove_identities,
+        merge_initializers,
+        merge_common_subexpressions,
+        simplify_transposes,
+        simplify_reshapes,
+        remove_dead_code,
+        optimize_layout,
+        remove_dead_code,
+        simplify_transposes,
+        merge_common_subexpressions,
+        remove_identities,
+        simplify_reshapes,
+        remove_dead_code,
+        fold_into_convolutions,
+        matmul_add_to_gemm,
+        merge_clips,
+        mean_to_global_pool,
+        fold_constants,
+        remove_identities,
+        remove_dead_code,
+    )

@@ -83,7 +83,8 @@ def to_ir(parts: GraphParts) -> onnx_ir.Model:
         parts: What the builder holds.
 
     Returns:
-        A model of its own; only the weights are shared with the builder.
+        A model of its own; only the weights are shared with the builder. An output of a node
+        that the engine knows completely carries its contents as ``const_value``.
     """
     graph = onnx.GraphProto(name=parts.name)
     graph.node.extend(parts.nodes)
@@ -109,6 +110,11 @@ def to_ir(parts: GraphParts) -> onnx_ir.Model:
     result = onnx_ir.from_proto(model)
     for name, array in parts.initializers.items():
         result.graph.initializers[name].const_value = ir_tensor(name, array)
+    for node in result.graph:
+        for value in node.outputs:
+            known = parts.inference.tensor(value.name or "").constant
+            if known is not None:
+                value.const_value = ir_tensor(value.name or "", known)
     final_names = {source: name for name, source in renamed.items()}
     for value in result.graph.outputs:
         value.name = final_names.get(value.name or "", value.name)

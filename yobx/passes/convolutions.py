@@ -1,0 +1,210 @@
+"""Arithmetic beside a convolution, put into its weights, bias and pads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import onnx_ir as ir
+
+from yobx.passes.graph_edit import (
+    GraphEditor,
+    constant,
+    int_constant,
+    known_dims,
+    rank_of,
+    scalar_constant,
+)
+
+__all__ = ["fold_into_convolutions"]
+
+Array = npt.NDArray[Any]
+_NONNEGATIVE = frozenset(("Relu", "Sigmoid", "HardSigmoid", "Abs", "Exp", "Softplus"))
+
+
+def fold_into_convolutions(model: ir.Model) -> None:
+    """Folds per-channel Mul, Add, Sub, Div and BatchNormalization into the Conv before them.
+
+    A Pad by zeros goes into the pads of the Conv (or, where the values cannot be negative, of
+    the MaxPool) after it. Weights are never changed in place: another node may use them.
+
+    Args:
+        model: Model, changed in place.
+    """
+    editor: GraphEditor | None = None
+    for graph in model.graphs():
+        for node in list(graph):
+            if node.graph is not graph or node.op_type not in _TARGETS or node.domain:
+                continue
+            editor = editor or GraphEditor(model)
+            if node.op_type != "ConvTranspose":
+                _fold_pad(editor, graph, node)
+            if node.op_type != "MaxPool":
+                while _fold_next(editor, graph, node):
+                    pass
+
+
+_TARGETS = frozenset(("Conv", "ConvTranspose", "MaxPool"))
+
+
+@dataclass(frozen=True)
+class _Affine:
+    """``scale * x + offset`` by channel, in float64."""
+
+    scale: Array
+    offset: Array
+
+
+def _fold_next(editor: GraphEditor, graph: ir.Graph, node: ir.Node) -> bool:
+    output = node.outputs[0]
+    uses = list(output.uses())
+    rank = rank_of(output)
+    if output.is_graph_output() or len(uses) != 1 or rank is None:
+        return False
+    user, index = uses[0]
+    if user.graph is not graph or user.domain:
+        return False
+    change = _batch_norm(user, index) or _binary(user, index, rank)
+    weights = constant(node.inputs[1])
+    bias_value = node.inputs[2] if len(node.inputs) > 2 else None
+    bias = constant(bias_value)
+    if change is None or weights is None or (bias_value is not None and bias is None):
+        return False
+    if not _rewrite(editor, node, weights, bias, change):
+        return False
+    GraphEditor.replace(user.outputs[0], output)
+    graph.remove(user, safe=True)
+    return True
+
+
+def _rewrite(
+    editor: GraphEditor, node: ir.Node, weights: Array, bias: Array | None, change: _Affine
+) -> bool:
+    group = node.attributes.get("group")
+    groups = 1 if group is None else group.as_int()
+    axis = 0 if node.op_type == "Conv" else 1
+    channels = weights.shape[0] if axis == 0 else weights.shape[1] * groups
+    scale, offset = change.scale, change.offset
+    if scale.size not in (1, channels) or offset.size not in (1, channels):
+        return False
+    if axis == 1 and groups > 1 and scale.size > 1:
+        return False
+    if np.any(scale != 1):
+        shape = [1] * weights.ndim
+        shape[axis] = scale.size
+        scaled = (weights.astype(np.float64) * scale.reshape(shape)).astype(weights.dtype)
+        name = node.inputs[1].name if node.inputs[1] is not None else None
+        node.replace_input_with(1, editor.add_constant(scaled, f"{name}/folded"))
+    old_bias = np.zeros(channels) if bias is None else bias.astype(np.float64)
+    new_bias = np.broadcast_to(old_bias * scale + offset, (channels,)).astype(weights.dtype)
+    if len(node.inputs) < 3:
+        node.resize_inputs(3)
+    node.replace_input_with(2, editor.add_constant(new_bias, f"{node.outputs[0].name}/bias"))
+    return True
+
+
+def _binary(user: ir.Node, index: int, rank: int) -> _Affine | None:
+    if user.op_type not in ("Mul", "Add", "Sub", "Div") or len(user.inputs) != 2:
+        return None
+    other = _per_channel(constant(user.inputs[1 - index]), rank)
+    one, zero = np.ones(1), np.zeros(1)
+    if other is None:
+        return None
+    if user.op_type == "Mul":
+        return _Affine(other, zero)
+    if user.op_type == "Add":
+        return _Affine(one, other)
+    if user.op_type == "Sub":
+        return _Affine(one, -other) if index == 0 else _Affine(-one, other)
+    return _Affine(1.0 / other, zero) if index == 0 and np.all(other != 0) else None
+
+
+def _per_channel(array: Array | None, rank: int) -> Array | None:
+    """The entries by channel of a constant that broadcasts along axis 1 only."""
+    if array is None or array.ndim > rank or array.dtype.kind in "OUSb":
+        return None
+    shape = (1,) * (rank - array.ndim) + array.shape
+    if any(size != 1 for axis, size in enumerate(shape) if axis != 1):
+        return None
+    return array.reshape(-1).astype(np.float64)
+
+
+def _batch_norm(user: ir.Node, index: int) -> _Affine | None:
+    if user.op_type != "BatchNormalization" or index != 0:
+        return None
+    training = user.attributes.get("training_mode")
+    if training is not None and training.as_int():
+        return None
+    arrays = [constant(value) for value in user.inputs[1:5]]
+    scale, offset, mean, variance = (
+        None if array is None else array.astype(np.float64) for array in arrays
+    )
+    if scale is None or offset is None or mean is None or variance is None:
+        return None
+    epsilon = user.attributes.get("epsilon")
+    factor = scale / np.sqrt(variance + (1e-5 if epsilon is None else epsilon.as_float()))
+    return _Affine(factor, offset - mean * factor)
+
+
+def _fold_pad(editor: GraphEditor, graph: ir.Graph, node: ir.Node) -> None:
+    source = node.inputs[0]
+    pad = source.producer() if source is not None else None
+    rank = rank_of(source)
+    if pad is None or pad.op_type != "Pad" or pad.graph is not graph or rank is None:
+        return
+    added = _spatial_zero_pads(pad, rank)
+    automatic = node.attributes.get("auto_pad")
+    if added is None or (automatic is not None and automatic.as_string() != "NOTSET"):
+        return
+    spatial = rank - 2
+    old = node.attributes.get("pads")
+    total = [
+        a + b for a, b in zip(old.as_ints() if old else (0,) * 2 * spatial, added, strict=True)
+    ]
+    if node.op_type == "MaxPool" and not _pool_may_pad(node, pad.inputs[0], total, spatial):
+        return
+    node.attributes["pads"] = ir.AttrInt64s("pads", total)
+    node.replace_input_with(0, pad.inputs[0])
+
+
+def _spatial_zero_pads(pad: ir.Node, rank: int) -> list[int] | None:
+    mode = pad.attributes.get("mode")
+    pads = int_constant(pad.inputs[1]) if len(pad.inputs) > 1 else None
+    value = pad.inputs[2] if len(pad.inputs) > 2 else None
+    axes_input = pad.inputs[3] if len(pad.inputs) > 3 else None
+    axes = tuple(range(rank)) if axes_input is None else int_constant(axes_input)
+    if (
+        pads is None
+        or axes is None
+        or (mode is not None and mode.as_string() != "constant")
+        or (value is not None and scalar_constant(value) != 0.0)
+        or min(pads, default=0) < 0
+    ):
+        return None
+    full = [0] * (2 * rank)
+    for place, axis in enumerate(axes):
+        full[axis % rank] = pads[place]
+        full[rank + axis % rank] = pads[len(axes) + place]
+    if any(full[axis] or full[rank + axis] for axis in (0, 1)):
+        return None
+    return full[2:rank] + full[rank + 2 :]
+
+
+def _pool_may_pad(node: ir.Node, source: ir.Value | None, total: list[int], spatial: int) -> bool:
+    """A MaxPool pads with minus infinity: the same as zero if nothing is negative."""
+    producer = source.producer() if source is not None else None
+    kernel = node.attributes["kernel_shape"].as_ints()
+    if producer is None or len(node.outputs) > 1 or "dilations" in node.attributes:
+        return False
+    if any(
+        total[axis] >= size or total[spatial + axis] >= size for axis, size in enumerate(kernel)
+    ):
+        return False  # a window could hold padding only
+    if known_dims(source) is None:
+        return False
+    if producer.op_type == "Clip":
+        lowest = scalar_constant(producer.inputs[1]) if len(producer.inputs) > 1 else None
+        return lowest is not None and lowest >= 0
+    return producer.op_type in _NONNEGATIVE

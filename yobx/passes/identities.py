@@ -1,0 +1,114 @@
+"""Nodes that give back their input: Identity, Cast to the same type, Dropout, empty Pad."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import onnx_ir as ir
+
+from yobx.passes.graph_edit import GraphEditor, int_constant, known_dims
+
+__all__ = ["remove_identities"]
+
+
+def remove_identities(model: ir.Model) -> None:
+    """Removes nodes whose output is their first input, whatever the values are.
+
+    Args:
+        model: Model, changed in place.
+    """
+    for graph in model.graphs():
+        for node in list(graph):
+            test = _DOES_NOTHING.get(node.op_type)
+            source = node.inputs[0] if node.inputs else None
+            if test is None or node.domain not in ("", "ai.onnx") or source is None:
+                continue
+            if any(output.uses() or output.is_graph_output() for output in node.outputs[1:]):
+                continue
+            if test(node) and GraphEditor.replace(node.outputs[0], source):
+                graph.remove(node, safe=True)
+
+
+def same_dims(first: ir.Value | None, second: ir.Value | None) -> bool:
+    """Tells whether two values surely have the same shape.
+
+    Args:
+        first: A value.
+        second: Another.
+
+    Returns:
+        Whether every size is the same number or has the same name.
+    """
+    mine, theirs = known_dims(first), known_dims(second)
+    return mine is not None and mine == theirs and None not in mine
+
+
+def _identity(node: ir.Node) -> bool:
+    return True
+
+
+def _cast(node: ir.Node) -> bool:
+    source = node.inputs[0]
+    return source is not None and source.dtype == ir.DataType(node.attributes["to"].as_int())
+
+
+def _cast_like(node: ir.Node) -> bool:
+    source, like = node.inputs
+    return source is not None and like is not None and source.dtype == like.dtype is not None
+
+
+def _dropout(node: ir.Node) -> bool:
+    training = node.inputs[2] if len(node.inputs) > 2 else None
+    return training is None or int_constant(training) == (0,)
+
+
+def _pad(node: ir.Node) -> bool:
+    pads = int_constant(node.inputs[1]) if len(node.inputs) > 1 else None
+    return pads is not None and not any(pads)
+
+
+def _tile(node: ir.Node) -> bool:
+    repeats = int_constant(node.inputs[1])
+    return repeats is not None and set(repeats) <= {1}
+
+
+def _single(node: ir.Node) -> bool:
+    return len(node.inputs) == 1 and len(node.outputs) == 1
+
+
+def _same_shape(node: ir.Node) -> bool:
+    return same_dims(node.inputs[0], node.outputs[0])
+
+
+def _concat_with_empty(node: ir.Node) -> bool:
+    return len(node.inputs) == 1
+
+
+def _slice(node: ir.Node) -> bool:
+    starts, ends = (int_constant(value) for value in node.inputs[1:3])
+    if starts is None or ends is None or len(node.inputs) > 5:
+        return False
+    steps = int_constant(node.inputs[4]) if len(node.inputs) > 4 and node.inputs[4] else None
+    if len(node.inputs) > 4 and node.inputs[4] is not None and set(steps or (0,)) != {1}:
+        return False
+    return not any(starts) and all(end >= _LARGE for end in ends)
+
+
+_LARGE = (1 << 31) - 1
+_DOES_NOTHING: dict[str, Callable[[ir.Node], bool]] = {
+    "Cast": _cast,
+    "CastLike": _cast_like,
+    "Concat": _concat_with_empty,
+    "Dropout": _dropout,
+    "Expand": _same_shape,
+    "Flatten": _same_shape,
+    "Identity": _identity,
+    "Max": _single,
+    "Mean": _single,
+    "Min": _single,
+    "Pad": _pad,
+    "Reshape": _same_shape,
+    "Slice": _slice,
+    "Sum": _single,
+    "Tile": _tile,
+}

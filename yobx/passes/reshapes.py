@@ -1,0 +1,90 @@
+"""Chains of Reshape, Squeeze, Unsqueeze and Flatten as one Reshape; shapes as constants."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx_ir as ir
+
+from yobx.passes.graph_edit import GraphEditor, constant, known_dims
+from yobx.passes.identities import same_dims
+
+__all__ = ["simplify_reshapes"]
+
+_RESHAPES = frozenset(("Reshape", "Squeeze", "Unsqueeze", "Flatten"))
+_BROADCASTING = frozenset(("Add", "Sub", "Mul", "Div", "Max", "Min", "Pow", "Where", "Equal"))
+
+
+def simplify_reshapes(model: ir.Model) -> None:
+    """Merges chains of reshapes, writes their targets as constants, drops needless Expands.
+
+    Args:
+        model: Model, changed in place.
+    """
+    editor: GraphEditor | None = None
+    for graph in model.graphs():
+        for node in list(graph):
+            if node.domain not in ("", "ai.onnx"):
+                continue
+            if node.op_type in _RESHAPES:
+                editor = editor or GraphEditor(model)
+                _simplify(editor, graph, node)
+            elif node.op_type == "Expand":
+                _drop_expand(node)
+
+
+def _simplify(editor: GraphEditor, graph: ir.Graph, node: ir.Node) -> None:
+    source = node.inputs[0]
+    chained = False
+    while source is not None:
+        before = source.producer()
+        if before is None or before.op_type not in _RESHAPES or before.graph is not graph:
+            break
+        source = before.inputs[0]
+        chained = True
+    output = node.outputs[0]
+    if source is None:
+        return
+    if chained and same_dims(source, output) and GraphEditor.replace(output, source):
+        return
+    computed = node.op_type == "Reshape" and constant(node.inputs[1]) is None
+    if not chained and not computed:
+        return
+    target = _target(source, output)
+    if target is None:
+        return
+    node.op_type = "Reshape"
+    node.attributes.clear()
+    node.resize_inputs(2)
+    node.replace_input_with(0, source)
+    node.replace_input_with(1, editor.add_constant(np.array(target, dtype=np.int64)))
+
+
+def _target(source: ir.Value, output: ir.Value) -> list[int] | None:
+    """Writes the output's shape as a constant: -1 for one unknown size, 0 for those kept."""
+    mine, wanted = known_dims(source), known_dims(output)
+    if wanted is None or 0 in wanted:
+        return None
+    target: list[int] = []
+    for axis, size in enumerate(wanted):
+        if isinstance(size, int):
+            target.append(size)
+        elif size is not None and mine is not None and axis < len(mine) and mine[axis] == size:
+            target.append(0)
+        else:
+            target.append(-1)
+    if target.count(-1) == 0 and target.count(0) == 1:
+        target[target.index(0)] = -1
+    # With a -1 beside it, a kept size that is 0 in some run would leave the -1 undetermined.
+    unknown = target.count(-1)
+    return target if unknown == 0 or (unknown == 1 and 0 not in target) else None
+
+
+def _drop_expand(node: ir.Node) -> None:
+    """An Expand is needless where its user broadcasts to the same shape anyway."""
+    output, source = node.outputs[0], node.inputs[0]
+    if source is None or output.is_graph_output():
+        return
+    for user, index in list(output.uses()):
+        others = [value for place, value in enumerate(user.inputs) if place != index]
+        if user.op_type in _BROADCASTING and any(same_dims(other, output) for other in others):
+            user.replace_input_with(index, source)
