@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import numpy.typing as npt
@@ -65,6 +66,16 @@ def _guess_kind(attribute: onnx.AttributeProto) -> int:
         if getattr(attribute, field):
             return kind
     return _A.INTS
+
+
+@lru_cache(maxsize=2048)
+def schema_attributes(domain: str, op_type: str, version: int) -> dict[str, int]:
+    """Type of each attribute that the operator's schema names; empty without schema."""
+    try:
+        schema = onnx.defs.get_schema(op_type, version, domain)
+    except onnx.defs.SchemaError:
+        return {}
+    return {name: attribute.type.value for name, attribute in schema.attributes.items()}
 
 
 def is_external(proto: onnx.TensorProto) -> bool:

@@ -109,6 +109,10 @@ class Constraints:
             return whole
         return whole.substitute(self._solved)
 
+    def has_solutions(self) -> bool:
+        """True when :meth:`simplify` may change something."""
+        return bool(self._solved)
+
     # -- upper bounds
 
     def add_at_most(self, a: DimLike, b: DimLike) -> bool:

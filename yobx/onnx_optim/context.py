@@ -17,6 +17,7 @@ from yobx.onnx_optim.registry import normal_domain
 from yobx.onnx_optim.session import Origin, Session
 
 if TYPE_CHECKING:
+    from yobx.onnx_optim.declared import Contradiction
     from yobx.onnx_optim.node_view import NodeView
 
 __all__ = ["ShapesContext"]
@@ -430,6 +431,18 @@ class ShapesContext:
             elif self.attribute_values is not None and reference in self.attribute_values:
                 table[attribute.name] = self.attribute_values[reference]
         return table
+
+    # -- declared types
+
+    @property
+    def contradictions(self) -> list[Contradiction]:
+        """Declared types that the nodes contradict."""
+        return list(self.session.contradictions)
+
+    @property
+    def assumptions(self) -> list[str]:
+        """Equations that declared types claim and nothing proves; they are not used."""
+        return list(self.session.assumptions)
 
     # -- log
 

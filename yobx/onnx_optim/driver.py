@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
 from typing import Any, TypeAlias
 
 import onnx
 
 from yobx.errors import InternalError, InvalidModelError, ShapeError
-from yobx.onnx_optim.attributes import tensor_of_proto
+from yobx.onnx_optim.attributes import schema_attributes, tensor_of_proto
 from yobx.onnx_optim.context import ShapesContext
+from yobx.onnx_optim.declared import Declarations
 from yobx.onnx_optim.fallback import fallback
+from yobx.onnx_optim.model_io import run_order
 from yobx.onnx_optim.node_view import NodeView
 from yobx.onnx_optim.optim_sequence import Descriptor
 from yobx.onnx_optim.optim_tensor import UNKNOWN_TENSOR, OptimTensor
@@ -51,11 +53,62 @@ def run(task: Step) -> Any:
 
 
 def graph_steps(context: ShapesContext, nodes: Sequence[onnx.NodeProto]) -> Step:
-    """Infer nodes one after the other; yields what must run before the next one."""
-    for index, node in enumerate(nodes):
-        pending = infer_node(context, node, index)
-        if pending is not None:
-            yield pending
+    """Infer nodes one after the other; yields what must run before the next one.
+
+    Nodes that stand before what they read are put in order first.
+    """
+    declarations = _declarations(context)
+    order: Iterable[tuple[int, onnx.NodeProto]] = enumerate(nodes)
+    done = 0
+    while True:
+        try:
+            for index, node in order:
+                pending = infer_node(context, node, index)
+                if pending is not None:
+                    yield pending
+                done += 1
+                if declarations is not None:
+                    for name in node.output:
+                        if name in declarations.types:
+                            by = NodeView(context, node, (), index=index).describe()
+                            declarations.apply(context, name, by)
+        except MissingInputError:
+            if not isinstance(order, enumerate):
+                raise
+            known = _Known(context)
+            positions = run_order(nodes, known)
+            order = [(i, nodes[i]) for i in positions if i >= done]
+            continue
+        return
+
+
+class MissingInputError(InvalidModelError):
+    """A node reads a name that nothing before it produces."""
+
+
+class _Known(Collection[str]):
+    """The names known in a context or around it."""
+
+    def __init__(self, context: ShapesContext) -> None:
+        self._context = context
+
+    def __contains__(self, name: object) -> bool:
+        known = self._context.lookup(str(name)) is not None
+        return known or is_omitted(self._context, str(name))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._context.values)
+
+    def __len__(self) -> int:
+        return len(self._context.values)
+
+
+def _declarations(context: ShapesContext) -> Declarations | None:
+    policy = context.session.policy
+    graph = context.graph
+    if policy == "ignore" or not isinstance(graph, onnx.GraphProto):
+        return None
+    return Declarations(graph, strict=policy == "strict")
 
 
 def body_steps(
@@ -87,6 +140,7 @@ def infer_node(
         ShapeError: The node is malformed.
     """
     values = context.values
+    outputs = node.output
     inputs: list[Descriptor | None] = []
     for name in node.input:
         if not name:
@@ -100,7 +154,6 @@ def infer_node(
                     raise missing_input(context, node, index, name)
                 found = UNKNOWN_TENSOR
         inputs.append(found)
-    outputs = node.output
     key: Any = None
     attributes = node.attribute
     if not attributes:
@@ -116,8 +169,15 @@ def infer_node(
             found_outputs = memo.get((token, key))
         if found_outputs is not None and not context.session.logging:
             for name, descriptor in zip(outputs, found_outputs, strict=True):
-                values[name] = descriptor
+                if name in values and not lenient:
+                    raise duplicate(context, node, index, name)
+                if name:
+                    values[name] = descriptor
             return None
+    if not lenient:
+        for name in outputs:
+            if name in values:
+                raise duplicate(context, node, index, name)
     return _infer_new(context, node, index, tuple(inputs), key)
 
 
@@ -163,12 +223,23 @@ def attribute_key(attributes: Sequence[onnx.AttributeProto]) -> tuple[bytes, ...
     return tuple(parts)
 
 
-def missing_input(
+def duplicate(
     context: ShapesContext, node: onnx.NodeProto, index: int, name: str
 ) -> InvalidModelError:
-    """The error for an input that nothing before the node produces."""
+    """The error for a name that is given twice."""
     view = NodeView(context, node, (), index=index)
     return InvalidModelError(
+        f"Each value of a graph has one producer. Received: a second one of {name!r}. Where: "
+        f"{view.describe()}. Try onnx.checker.check_model."
+    )
+
+
+def missing_input(
+    context: ShapesContext, node: onnx.NodeProto, index: int, name: str
+) -> MissingInputError:
+    """The error for an input that nothing before the node produces."""
+    view = NodeView(context, node, (), index=index)
+    return MissingInputError(
         "Every input of a node must be a graph input, an initializer or the output of an earlier "
         f"node. Received: {name!r}. Where: {view.describe()}. Try onnx.checker.check_model."
     )
@@ -193,9 +264,10 @@ def _infer_new(
         from yobx.onnx_optim.local_functions import call_steps
 
         return _finish(view, call_steps(view, function))
+    check_attributes(view)
     rule = session.registry.find(view.domain, view.op_type, view.version)
     if rule is None:
-        return _finish(view, fallback(view))
+        return _finish(view, fallback(view), key)
     try:
         result = rule.function(view)
     except ExpressionTooLargeError as error:
@@ -212,10 +284,31 @@ def _infer_new(
     return None
 
 
-def _finish(view: NodeView, steps: Step) -> Step:
+def check_attributes(view: NodeView) -> None:
+    """Require the attributes to have the types that the schema of the operator says."""
+    if not view.proto.attribute:
+        return
+    stated = schema_attributes(view.domain, view.op_type, view.version)
+    for attribute in view.proto.attribute:
+        wanted = stated.get(attribute.name)
+        if wanted is None or attribute.type in (wanted, _A.UNDEFINED):
+            continue
+        names = _A.AttributeType.Name
+        view.fail(
+            f"attribute {attribute.name!r} of {view.op_type} must be of type "
+            f"{names(wanted)}, it is {names(attribute.type)}"
+        )
+
+
+def _finish(view: NodeView, steps: Step, key: Any = None) -> Step:
     """Run a rule that needs other graphs inferred, then set the outputs."""
+    context = view.context
+    mark = context.session.checkpoint()
     result = yield steps
-    store(view, result)
+    found = store(view, result)
+    unchanged = context.session.checkpoint() == mark and not context.constraints_store.token
+    if key is not None and unchanged and not view.tainted and not view.reasons:
+        context.memo[key] = found
 
 
 def store(view: NodeView, result: Any) -> tuple[Descriptor, ...]:

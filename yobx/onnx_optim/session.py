@@ -73,8 +73,11 @@ class Session:
     origins: dict[str, Origin] = field(default_factory=dict)
     events: list[ShapeEvent] = field(default_factory=list)
     listeners: list[Callable[[ShapeEvent], None]] = field(default_factory=list)
-    folder: str | None = None
     logging: bool = False
+    policy: str = "ignore"
+    contradictions: list[Any] = field(default_factory=list)
+    assumptions: list[str] = field(default_factory=list)
+    input_symbols: set[str] = field(default_factory=set)
     _taken: set[str] = field(default_factory=set)
     _unread: list[Callable[[], Iterable[str]]] = field(default_factory=list)
 

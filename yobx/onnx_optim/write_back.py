@@ -2,56 +2,118 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import onnx
 
 from yobx.onnx_optim.context import ShapesContext
-from yobx.onnx_optim.optim_sequence import Descriptor
+from yobx.onnx_optim.local_functions import FUNCTION
+from yobx.onnx_optim.merging import LENGTH, merge
+from yobx.onnx_optim.optim_dim import OptimDim
+from yobx.onnx_optim.optim_sequence import Descriptor, OptimOptional, OptimSequence
+from yobx.onnx_optim.optim_shape import OptimShape
+from yobx.onnx_optim.optim_tensor import OptimTensor
 from yobx.onnx_optim.type_protos import type_of_descriptor
 
-__all__ = ["TypeWriter"]
+__all__ = ["write_back"]
 
-_NAME_FIELD = 0x0A
-_TYPE_FIELD = 0x12
 _GRAPH_VALUE_INFO = b"\x6a"
 _FUNCTION_VALUE_INFO = b"\x62"
+_FUNCTION_VALUE_INFO_IR = 10
 
 
-class TypeWriter:
+def write_back(model: onnx.ModelProto, context: ShapesContext) -> None:
+    """Write the types of all values of a model, of its subgraphs and of its functions.
+
+    Args:
+        model: The model that was inferred; it is changed.
+        context: Context of its main graph.
+    """
+    calls: dict[tuple[str, str, str], list[ShapesContext]] = {}
+    seen: set[int] = set()
+    stack: list[tuple[onnx.GraphProto | None, ShapesContext]] = [(model.graph, context)]
+    writers: dict[int, _Writer] = {}
+    while stack:
+        graph, scope = stack.pop()
+        if graph is not None:
+            token = scope.constraints_store.token
+            writer = writers.get(token)
+            if writer is None:
+                writer = writers[token] = _Writer(scope)
+            writer.graph(graph, scope)
+        nodes: Sequence[onnx.NodeProto] = (graph or scope.graph or onnx.GraphProto()).node
+        for (index, attribute), child in scope.subgraph_contexts().items():
+            if attribute == FUNCTION:
+                if id(child) not in seen:
+                    seen.add(id(child))
+                    if child.function_chain:
+                        calls.setdefault(child.function_chain[-1], []).append(child)
+                    stack.append((None, child))
+            elif graph is not None and 0 <= index < len(nodes):
+                inner = next((a.g for a in nodes[index].attribute if a.name == attribute), None)
+                if inner is not None:
+                    stack.append((inner, child))
+            else:
+                stack.append((None, child))
+    if model.ir_version >= _FUNCTION_VALUE_INFO_IR:
+        for function in model.functions:
+            key = (
+                "" if function.domain == "ai.onnx" else function.domain,
+                function.name,
+                function.overload,
+            )
+            if key in calls:
+                _write_function(function, calls[key])
+
+
+def name_inputs(graph: onnx.GraphProto, context: ShapesContext) -> None:
+    """Write the symbols that stand for the unnamed sizes of the inputs of the main graph."""
+    for value in graph.input:
+        found = context.values.get(value.name)
+        if not value.type.HasField("tensor_type") or not isinstance(found, OptimTensor):
+            continue
+        stated = value.type.tensor_type.shape.dim
+        if not found.shape.has_rank() or len(stated) != len(found.shape):
+            continue
+        for dim, known in zip(stated, found.shape, strict=True):
+            if not dim.HasField("dim_value") and not dim.dim_param and known.is_expr():
+                dim.dim_param = str(known)
+
+
+class _Writer:
     """Writes descriptors as types, each different one encoded once."""
 
-    def __init__(self) -> None:
+    def __init__(self, context: ShapesContext) -> None:
+        self._context = context if context.constraints_store.has_solutions() else None
         self._encoded: dict[Descriptor, bytes] = {}
 
     def encoded(self, descriptor: Descriptor) -> bytes:
-        """The type field of a ``ValueInfoProto`` in wire format; empty when nothing is known."""
+        """The type in wire format; empty when nothing is known."""
         found = self._encoded.get(descriptor)
         if found is None:
-            proto = type_of_descriptor(descriptor)
-            found = b""
-            if proto is not None:
-                data = proto.SerializeToString()
-                found = b"\x12" + varint(len(data)) + data
+            shown = descriptor
+            if self._context is not None:
+                shown = simplified(descriptor, self._context)
+            proto = type_of_descriptor(shown)
+            found = b"" if proto is None else proto.SerializeToString()
             self._encoded[descriptor] = found
         return found
 
     def graph(self, graph: onnx.GraphProto, context: ShapesContext) -> None:
-        """Write the outputs and the value_info of one graph (not of its subgraphs)."""
-        values = context.values
+        """Write the outputs and the value_info of one graph, not of its subgraphs."""
         given = {value.name for value in graph.input}
         for output in graph.output:
-            found = values.get(output.name) or context.lookup(output.name)
             given.add(output.name)
-            if found is not None:
-                proto = type_of_descriptor(found)
-                if proto is not None:
-                    output.type.CopyFrom(proto)
-        self._rest(graph, context, given, _GRAPH_VALUE_INFO)
+            self._overwrite(output, context)
+        self.rest(graph, context, given, _GRAPH_VALUE_INFO)
 
-    def function(self, function: onnx.FunctionProto, context: ShapesContext) -> None:
-        """Write the value_info of a function body."""
-        self._rest(function, context, set(function.input), _FUNCTION_VALUE_INFO)
+    def _overwrite(self, value: onnx.ValueInfoProto, context: ShapesContext) -> None:
+        found = context.lookup(value.name)
+        data = b"" if found is None else self.encoded(found)
+        if data:
+            value.type.ParseFromString(data)
 
-    def _rest(
+    def rest(
         self,
         holder: onnx.GraphProto | onnx.FunctionProto,
         context: ShapesContext,
@@ -64,12 +126,10 @@ class TypeWriter:
         longer than inferring them.
         """
         values = context.values
+        encoded = self.encoded
         for info in holder.value_info:
             given.add(info.name)
-            found = values.get(info.name)
-            proto = None if found is None else type_of_descriptor(found)
-            if proto is not None:
-                info.type.CopyFrom(proto)
+            self._overwrite(info, context)
         parts: list[bytes] = []
         for node in holder.node:
             for name in node.output:
@@ -78,13 +138,57 @@ class TypeWriter:
                 found = values.get(name)
                 if found is None:
                     continue
-                encoded = self.encoded(found)
-                if encoded:
+                data = encoded(found)
+                if data:
                     raw = name.encode()
-                    body = b"\x0a" + varint(len(raw)) + raw + encoded
+                    type_field = b"\x12" + varint(len(data)) + data
+                    body = b"\x0a" + varint(len(raw)) + raw + type_field
                     parts.append(field + varint(len(body)) + body)
         if parts:
             holder.MergeFromString(b"".join(parts))
+
+
+def simplified(descriptor: Descriptor, context: ShapesContext) -> Descriptor:
+    """The descriptor with its sizes rewritten by the equalities known."""
+    if isinstance(descriptor, OptimTensor):
+        if not descriptor.shape.has_rank():
+            return descriptor
+        dims = [context.simplify(d) for d in descriptor.shape]
+        return OptimTensor(descriptor.dtype, OptimShape(dims))
+    if isinstance(descriptor, OptimSequence):
+        if not descriptor.elem_shape.has_rank():
+            return descriptor
+        dims = [context.simplify(d) for d in descriptor.elem_shape]
+        return OptimSequence(descriptor.elem_dtype, elem_shape=OptimShape(dims))
+    inner = simplified(descriptor.element, context)
+    return descriptor if isinstance(inner, OptimOptional) else OptimOptional(inner)
+
+
+def _write_function(function: onnx.FunctionProto, calls: Sequence[ShapesContext]) -> None:
+    """Write what holds in all calls; a size that differs between calls stays unnamed."""
+    shared = ShapesContext(parent=calls[0].parent, isolated=True)
+    for name, first in calls[0].values.items():
+        found: Descriptor | None = first
+        for call in calls[1:]:
+            other = call.values.get(name)
+            if found is None or other is None:
+                found = None
+            else:
+                found = merge(found, other, _differs)
+        if found is not None:
+            shared.values[name] = found
+    _Writer(shared).rest(function, shared, set(function.input), _FUNCTION_VALUE_INFO)
+    for info in function.value_info:
+        for dim in info.type.tensor_type.shape.dim:
+            if dim.dim_param == _DIFFERS:
+                dim.ClearField("dim_param")
+
+
+_DIFFERS = "differs between calls"
+
+
+def _differs(_a: OptimDim, _b: OptimDim, axis: int) -> OptimDim:
+    return OptimDim(_DIFFERS if axis != LENGTH else 0)
 
 
 def _varint(number: int) -> bytes:

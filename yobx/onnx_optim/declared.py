@@ -1,0 +1,297 @@
+"""Declared types against inferred ones: what fits, what completes, what contradicts."""
+
+from __future__ import annotations
+
+import itertools
+import logging
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+import onnx
+
+from yobx.errors import ArgumentError, ShapeContradictionError, ShapeError
+from yobx.onnx_optim.context import ShapesContext
+from yobx.onnx_optim.optim_dim import OptimDim
+from yobx.onnx_optim.optim_sequence import Descriptor, OptimOptional, OptimSequence
+from yobx.onnx_optim.optim_shape import OptimShape
+from yobx.onnx_optim.optim_tensor import OptimTensor
+from yobx.onnx_optim.tensor_type import TensorType
+from yobx.onnx_optim.type_protos import descriptor_of_type, dims_of_proto
+
+__all__ = ["Contradiction", "DeclaredPolicy", "Declarations", "counter_example"]
+
+DeclaredPolicy = Literal["ignore", "check", "strict"]
+POLICIES: tuple[DeclaredPolicy, ...] = ("ignore", "check", "strict")
+
+_LOG = logging.getLogger("yobx.onnx_optim")
+_PROBES = (1, 2, 3, 5, 0, 7)
+
+
+@dataclass(frozen=True, slots=True)
+class Contradiction:
+    """A declaration that a run refutes.
+
+    Attributes:
+        value: Name of the value.
+        declared: What the model declares.
+        inferred: What its nodes compute.
+        declared_by: ``"value_info"`` or ``"output"``, and of which graph.
+        inferred_by: The node that computes the value.
+        axis: Axis of the size, or ``None`` when type or rank differ.
+        counter_example: Sizes of the symbols for which both differ.
+    """
+
+    value: str
+    declared: str
+    inferred: str
+    declared_by: str
+    inferred_by: str
+    axis: int | None = None
+    counter_example: Mapping[str, int] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        where = f" on axis {self.axis}" if self.axis is not None else ""
+        text = (
+            f"A declared type must be what the nodes compute. Received: {self.value!r} declared as "
+            f"{self.declared} by {self.declared_by}, inferred as {self.inferred}{where}. Where: "
+            f"{self.inferred_by}."
+        )
+        if self.counter_example:
+            shown = ", ".join(f"{k} = {v}" for k, v in self.counter_example.items())
+            text += f" They differ for {shown}."
+        return text
+
+
+def check_policy(policy: str) -> DeclaredPolicy:
+    """The policy, validated.
+
+    Raises:
+        ArgumentError: There is no such policy.
+    """
+    for known in POLICIES:
+        if policy == known:
+            return known
+    raise ArgumentError(
+        f"The policy for declared shapes is one of {', '.join(POLICIES)}. Received: {policy!r}.",
+        argument="policy",
+    )
+
+
+def counter_example(a: OptimDim, b: OptimDim) -> dict[str, int] | None:
+    """Values of the symbols for which two sizes differ; ``None`` when none was found."""
+    names = sorted(a.symbols() | b.symbols())
+    if not names:
+        return None if a == b else {}
+    grid: Iterable[tuple[int, ...]] = itertools.product(_PROBES, repeat=min(len(names), 3))
+    extra = (4,) * max(0, len(names) - 3)
+    for point in grid:
+        values = dict(zip(names, (*point, *extra), strict=True))
+        try:
+            if a.evaluate(values) != b.evaluate(values):
+                return values
+        except ShapeError:  # a divisor is zero there
+            continue
+    return None
+
+
+class Declarations:
+    """The declared types of the values of one graph.
+
+    Args:
+        graph: The graph.
+        strict: Raise at the first contradiction instead of reporting it.
+    """
+
+    def __init__(self, graph: onnx.GraphProto, *, strict: bool) -> None:
+        self.strict = strict
+        self.types: dict[str, tuple[onnx.TypeProto, str]] = {}
+        place = f"graph {graph.name!r}"
+        for value in graph.value_info:
+            self.types[value.name] = (value.type, f"the value_info of {place}")
+        for value in graph.output:
+            self.types[value.name] = (value.type, f"the outputs of {place}")
+
+    def apply(self, context: ShapesContext, name: str, inferred_by: str) -> None:
+        """Compare a value just inferred with its declaration, and complete it from there."""
+        found = self.types.get(name)
+        inferred = context.values.get(name)
+        if found is None or inferred is None:
+            return
+        proto, by = found
+        if isinstance(inferred, OptimTensor) and proto.WhichOneof("value") == "tensor_type":
+            merged = _Comparison(self, context, name, by, inferred_by).tensor(inferred, proto)
+        else:
+            merged = self._other(context, name, inferred, proto, by, inferred_by)
+        if merged is not inferred:
+            context.values[name] = merged
+
+    def report(self, context: ShapesContext, item: Contradiction) -> None:
+        """Keep a contradiction, once; raise it when strict.
+
+        Raises:
+            ShapeContradictionError: The policy is strict.
+        """
+        if self.strict:
+            raise ShapeContradictionError(str(item), node=item.inferred_by, value=item.value)
+        if item not in context.session.contradictions:
+            context.session.contradictions.append(item)
+            _LOG.warning("%s", item)
+
+    def _other(
+        self,
+        context: ShapesContext,
+        name: str,
+        inferred: Descriptor,
+        proto: onnx.TypeProto,
+        by: str,
+        inferred_by: str,
+    ) -> Descriptor:
+        kind = proto.WhichOneof("value")
+        if kind is None:
+            return inferred
+        declared = descriptor_of_type(
+            proto, lambda axis: context.fresh_symbol(f"{name}_d{axis}", reason="not named")
+        )
+        if isinstance(inferred, OptimTensor) and inferred.is_unknown():
+            return declared
+        same_kind = type(declared) is type(inferred)
+        if same_kind and isinstance(declared, OptimSequence) and isinstance(inferred, OptimSequence):
+            if not inferred.has_elem_dtype():
+                return OptimSequence(
+                    declared.elem_dtype,
+                    inferred.elem_shapes,
+                    length=inferred.length,
+                    elem_shape=None if inferred.elem_shapes is not None else inferred.elem_shape,
+                )
+            same_kind = declared.elem_dtype in (TensorType.kUndefined, inferred.elem_dtype)
+        is_map = isinstance(inferred, OptimTensor) and inferred.dtype.is_map
+        if not same_kind and not is_map and not isinstance(inferred, OptimOptional):
+            self.report(
+                context, Contradiction(name, repr(declared), repr(inferred), by, inferred_by)
+            )
+        return inferred
+
+
+@dataclass
+class _Comparison:
+    """One tensor against its declaration."""
+
+    owner: Declarations
+    context: ShapesContext
+    name: str
+    declared_by: str
+    inferred_by: str
+
+    def tensor(self, inferred: OptimTensor, proto: onnx.TypeProto) -> OptimTensor:
+        stated = proto.tensor_type
+        dtype = inferred.dtype
+        if dtype == TensorType.kUndefined:
+            dtype = TensorType(stated.elem_type)
+        elif stated.elem_type not in (0, dtype):
+            self._differ(TensorType(stated.elem_type).name, dtype.name)
+        if not stated.HasField("shape"):
+            return inferred if dtype is inferred.dtype else inferred.replace(dtype=dtype)
+        declared = dims_of_proto(stated.shape)
+        if not inferred.shape.has_rank():
+            named = [
+                self.context.fresh_symbol(
+                    f"{self.name}_d{axis}",
+                    reason="neither inferred nor declared",
+                    value=self.name,
+                    axis=axis,
+                )
+                if dim is None
+                else dim
+                for axis, dim in enumerate(declared)
+            ]
+            return OptimTensor(dtype, OptimShape(named), source="declared")
+        if len(declared) != len(inferred.shape):
+            self._differ(f"rank {len(declared)}", f"rank {len(inferred.shape)}")
+            return inferred
+        dims = [
+            self._dim(axis, d, i)
+            for axis, (d, i) in enumerate(zip(declared, inferred.shape, strict=True))
+        ]
+        if dtype == inferred.dtype and all(
+            a is b for a, b in zip(dims, inferred.shape, strict=True)
+        ):
+            return inferred
+        return OptimTensor(
+            dtype,
+            OptimShape(dims),
+            value=inferred.value,
+            constant=inferred.constant,
+            minimum=inferred.minimum,
+            maximum=inferred.maximum,
+        )
+
+    def _dim(self, axis: int, declared: OptimDim | None, inferred: OptimDim) -> OptimDim:
+        """The size to keep for one axis."""
+        if declared is None or declared == inferred:
+            return inferred
+        context = self.context
+        left, right = context.simplify(declared), context.simplify(inferred)
+        if left == right:
+            return inferred
+        session = context.session
+        if right.is_symbol() and session.is_generated(str(right)):
+            # A size nobody could compute: the declaration gives it a value or a name, as long as
+            # it does not claim that data-dependent and input sizes agree.
+            if left.symbols().isdisjoint(session.input_symbols):
+                return self._named(axis, left, right, inferred)
+            self._assume(axis, declared, inferred)
+            return inferred
+        if left.is_symbol() and not {str(left)} <= session.input_symbols:
+            return inferred  # a name for something that is known better
+        if left.is_symbol() and right.is_symbol():
+            self._assume(axis, declared, inferred)
+            return inferred
+        data_dependent = not (left.symbols() | right.symbols()) <= session.input_symbols
+        example = counter_example(left, right)
+        if example is None or (data_dependent and not _never_equal(left, right)):
+            self._assume(axis, declared, inferred)
+        else:
+            self._differ(str(declared), str(inferred), axis, example)
+        return inferred
+
+    def _named(
+        self, axis: int, declared: OptimDim, known: OptimDim, inferred: OptimDim
+    ) -> OptimDim:
+        upper = self.context.constraints_store.upper_bound_of(known)
+        if upper is not None and declared.is_int() and upper.is_int():
+            if declared.as_int() > upper.as_int():
+                self._differ(str(declared), f"at most {upper}", axis)
+                return inferred
+        self.context.constraints_store.add(known, declared)
+        return declared
+
+    def _assume(self, axis: int, declared: OptimDim, inferred: OptimDim) -> None:
+        text = f"{self.name} axis {axis}: {declared} == {inferred}"
+        if text not in self.context.session.assumptions:
+            self.context.session.assumptions.append(text)
+
+    def _differ(
+        self,
+        declared: str,
+        inferred: str,
+        axis: int | None = None,
+        example: Mapping[str, int] | None = None,
+    ) -> None:
+        self.owner.report(
+            self.context,
+            Contradiction(
+                self.name,
+                declared,
+                inferred,
+                self.declared_by,
+                self.inferred_by,
+                axis,
+                example or {},
+            ),
+        )
+
+
+def _never_equal(a: OptimDim, b: OptimDim) -> bool:
+    low, high = (a - b).bounds()
+    return (low is not None and low > 0) or (high is not None and high < 0)
