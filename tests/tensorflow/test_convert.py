@@ -319,9 +319,7 @@ def test_variable_that_is_written() -> None:
             self.count.assign_add(1.0)
             return x * self.count
 
-    with pytest.raises(
-        ConversionError, match=r"no variables to write to.*'count:0'.*AssignAddVariableOp"
-    ):
+    with pytest.raises(ConversionError, match=r"no variables to write.*'count:0'"):
         to_onnx(Counter(), (data(2),))
 
 

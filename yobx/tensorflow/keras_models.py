@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 from yobx.errors import ArgumentError, ConversionError
@@ -176,7 +177,7 @@ class _Caller:
         kwargs.setdefault("training", False)
         # In a stateless scope Keras diverts every write to a variable and every loss, so the model
         # stays as it was, and a write can be told from a read.
-        with keras.StatelessScope() as scope:
+        with _root_scope(model.name), keras.StatelessScope() as scope:
             result = model(*args, **kwargs)
         written = [v.path for v in model.variables if id(v) in scope.state_mapping]
         if written or scope.state_mapping:
@@ -199,6 +200,16 @@ class _Caller:
                 argument="args",
             )
         return tuple(args) if isinstance(struct, tuple) else list(args)
+
+
+def _root_scope(name: str) -> AbstractContextManager[Any]:
+    """Keras opens a scope with the name of the model, which TensorFlow may refuse at the root."""
+    if re.fullmatch(r"[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*", name):
+        return nullcontext()
+    import tensorflow as tf
+
+    scope: AbstractContextManager[Any] = tf.name_scope("model")
+    return scope
 
 
 @contextmanager

@@ -109,6 +109,7 @@ def lower_jax(
 
     from jax.experimental import jax2tf
 
+    from yobx.stablehlo.markers import keep_whole
     from yobx.tensorflow.tracing import trace
 
     for name, shape in zip(names, shapes, strict=True):
@@ -127,7 +128,9 @@ def lower_jax(
         args, kwargs = call.fill(leaves)
         return source.invoke(*args, **kwargs)
 
-    converted = jax2tf.convert(flat, polymorphic_shapes=polymorphic, with_gradient=False)
+    converted = jax2tf.convert(
+        keep_whole(flat), polymorphic_shapes=polymorphic, with_gradient=False
+    )
     try:
         return trace(
             replace(source, invoke=converted, autograph=False), flat_call(call), names, shapes

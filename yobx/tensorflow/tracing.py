@@ -25,6 +25,7 @@ def _is_users(filename: str) -> bool:
     """Tells the user's own files from those of frameworks and of generated code."""
     modules = (sys.modules.get(name) for name in _FRAMEWORKS)
     roots = [os.path.dirname(str(module.__file__)) for module in modules if module is not None]
+    roots.append(os.path.dirname(os.__file__))
     return not (
         "__autograph_generated_file" in filename
         or "site-packages" in filename
