@@ -17,9 +17,10 @@ from yobx.passes.identities import remove_identities
 from yobx.passes.layout import optimize_layout
 from yobx.passes.pooling import mean_to_global_pool
 from yobx.passes.reshapes import simplify_reshapes
-from yobx.passes.transposes import simplify_transposes
+from yobx.passes.transposes import compose_transposes, transposes_to_reshapes
 
 __all__ = [
+    "compose_transposes",
     "default_passes",
     "fold_constants",
     "fold_into_convolutions",
@@ -32,7 +33,7 @@ __all__ = [
     "remove_dead_code",
     "remove_identities",
     "simplify_reshapes",
-    "simplify_transposes",
+    "transposes_to_reshapes",
 ]
 
 
@@ -48,21 +49,20 @@ def default_passes() -> tuple[Callable[[onnx_ir.Model], None], ...]:
         remove_identities,
         merge_initializers,
         merge_common_subexpressions,
-        simplify_transposes,
+        compose_transposes,
         simplify_reshapes,
         remove_dead_code,
         optimize_layout,
-        remove_dead_code,
-        simplify_transposes,
-        merge_common_subexpressions,
-        remove_identities,
-        simplify_reshapes,
+        compose_transposes,
+        transposes_to_reshapes,
         remove_dead_code,
         fold_into_convolutions,
         matmul_add_to_gemm,
         merge_clips,
         mean_to_global_pool,
         fold_constants,
+        merge_common_subexpressions,
         remove_identities,
+        simplify_reshapes,
         remove_dead_code,
     )

@@ -20,8 +20,9 @@ __all__ = ["optimize_layout"]
 
 _TRANSPOSE_COST = 1_000_000
 _RESHAPE_COST = 10_000
-_FOLDABLE = frozenset(("Mul", "Add", "Sub", "Div", "Relu", "Clip", "Pad"))
+_FOLDABLE = frozenset(("Mul", "Add", "Sub", "Div", "Relu", "Clip"))
 _KERNELS = frozenset(("Conv", "ConvTranspose"))
+_PADDING = frozenset(("Conv", "MaxPool"))
 _LOWEST_OPSET = 13
 
 
@@ -90,6 +91,10 @@ class _Relayout:
         for node in list(self.graph):
             if node in flipped:
                 self._flip(node, flipped)
+        for node in list(self.graph):
+            output = node.outputs[0] if transpose_perm(node) is not None else None
+            if output is not None and not output.uses() and not output.is_graph_output():
+                self.graph.remove(node, safe=True)
 
     # -- choosing
 
@@ -110,10 +115,12 @@ class _Relayout:
             values.update(dict.fromkeys(v for v in self._pinned(node, plan)))
             if plan.outputs:
                 values.update(dict.fromkeys(node.outputs))
+            # Among equally cheap answers, keep what can be folded into a convolution beside it.
             if node.op_type in _FOLDABLE and self._continues(node, plan, forward):
-                # Among equally cheap answers, keep what can be folded into a convolution beside it.
                 network.add_edge(FlowNetwork.SOURCE, self.numbers[node], 1)
                 forward.update(node.outputs)
+            elif node.op_type == "Pad" and self._before_kernel(node):
+                network.add_edge(FlowNetwork.SOURCE, self.numbers[node], 1)
         for value in values:
             members = sorted(set(self._members(value)))
             if len(members) > 1 and members != [FlowNetwork.SOURCE, FlowNetwork.SINK]:
@@ -130,6 +137,14 @@ class _Relayout:
     def _continues(self, node: ir.Node, plan: Flip, forward: set[ir.Value]) -> bool:
         pinned = list(self._pinned(node, plan))
         return len(pinned) == 1 and pinned[0] in forward
+
+    def _before_kernel(self, node: ir.Node) -> bool:
+        """Whether every user is a Transpose in front of an operator that pads by itself."""
+        return all(
+            transpose_perm(user) == self.perm
+            and all(kernel.op_type in _PADDING for kernel, _ in user.outputs[0].uses())
+            for user, _ in node.outputs[0].uses()
+        )
 
     def _members(self, value: ir.Value) -> Iterator[int]:
         producer = value.producer()

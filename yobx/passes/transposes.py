@@ -9,10 +9,10 @@ from yobx.passes.graph_edit import GraphEditor, constant, known_dims
 from yobx.passes.layout import transpose_perm
 from yobx.passes.layout_rules import keeps_order
 
-__all__ = ["simplify_transposes"]
+__all__ = ["compose_transposes", "transposes_to_reshapes"]
 
 
-def simplify_transposes(model: ir.Model) -> None:
+def compose_transposes(model: ir.Model) -> None:
     """Composes chains of Transposes, removes those that do nothing, folds those of constants.
 
     Args:
@@ -22,13 +22,30 @@ def simplify_transposes(model: ir.Model) -> None:
     for graph in model.graphs():
         for node in list(graph):
             perm = transpose_perm(node)
-            if perm is None or node.inputs[0] is None:
-                continue
-            editor = editor or GraphEditor(model)
-            _simplify(editor, graph, node, perm)
+            if perm is not None:
+                editor = editor or GraphEditor(model)
+                _compose(editor, graph, node, perm)
 
 
-def _simplify(editor: GraphEditor, graph: ir.Graph, node: ir.Node, perm: tuple[int, ...]) -> None:
+def transposes_to_reshapes(model: ir.Model) -> None:
+    """Writes a Transpose that only moves axes of size 1 as a Reshape, which costs nothing.
+
+    To be run when the layout is settled: a Reshape does not tell any more that it is a Transpose.
+
+    Args:
+        model: Model, changed in place.
+    """
+    editor: GraphEditor | None = None
+    for graph in model.graphs():
+        for node in graph:
+            perm = transpose_perm(node)
+            dims = known_dims(node.inputs[0]) if perm is not None else None
+            if perm is not None and dims is not None and keeps_order(dims, perm):
+                editor = editor or GraphEditor(model)
+                _to_reshape(editor, node, [dims[axis] for axis in perm])
+
+
+def _compose(editor: GraphEditor, graph: ir.Graph, node: ir.Node, perm: tuple[int, ...]) -> None:
     source = node.inputs[0]
     while source is not None:
         before = source.producer()
@@ -52,9 +69,6 @@ def _simplify(editor: GraphEditor, graph: ir.Graph, node: ir.Node, perm: tuple[i
         return
     node.replace_input_with(0, source)
     node.attributes["perm"] = ir.AttrInt64s("perm", list(perm))
-    dims = known_dims(source)
-    if dims is not None and keeps_order(dims, perm):
-        _to_reshape(editor, node, [dims[axis] for axis in perm])
 
 
 def _to_reshape(editor: GraphEditor, node: ir.Node, dims: list[int | str | None]) -> None:
