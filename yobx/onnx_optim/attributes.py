@@ -50,7 +50,7 @@ def attribute_value(attribute: onnx.AttributeProto) -> Any:
 
     An attribute whose type field is missing (old files) is read by the field that is set.
     """
-    kind = attribute.type
+    kind: int = attribute.type
     if kind == _A.UNDEFINED:
         kind = _guess_kind(attribute)
     return _DECODERS[kind](attribute)
@@ -75,7 +75,10 @@ def schema_attributes(domain: str, op_type: str, version: int) -> dict[str, int]
         schema = onnx.defs.get_schema(op_type, version, domain)
     except onnx.defs.SchemaError:
         return {}
-    return {name: attribute.type.value for name, attribute in schema.attributes.items()}
+    kinds = onnx.AttributeProto.AttributeType
+    # The stubs of onnx do not know that this is an enumeration.
+    types: dict[str, Any] = {name: a.type for name, a in schema.attributes.items()}
+    return {name: kinds.Value(kind.name) for name, kind in types.items()}
 
 
 def is_external(proto: onnx.TensorProto) -> bool:

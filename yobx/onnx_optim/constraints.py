@@ -31,7 +31,7 @@ class Constraints:
         self._at_most: dict[tuple[OptimDim, OptimDim], None] = {}
         # Shared with the parent until the first equality of this context.
         self._solved: dict[str, OptimDim] = parent._solved if parent else {}
-        self.token = parent.token if parent else 0
+        self.token: int = parent.token if parent else 0
 
     # -- equalities
 

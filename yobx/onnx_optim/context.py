@@ -58,7 +58,7 @@ class ShapesContext:
         self.omitted: set[str] = set()
         self.captured: dict[str, Descriptor] = {}
         self.function_chain: tuple[tuple[str, str, str], ...] = ()
-        self.session = parent.session if parent else (session or Session())
+        self.session: Session = parent.session if parent else (session or Session())
         self.outer = None if isolated or parent is None else parent
         self.parent = parent
         self._subgraphs: dict[tuple[int, str], ShapesContext] = {}
@@ -68,7 +68,7 @@ class ShapesContext:
             self.function_chain = self.outer.function_chain
         inherited = parent._opsets if parent else {}
         self.set_opsets({**inherited, **(opsets or {})})
-        self.constraints_store = Constraints(
+        self.constraints_store: Constraints = Constraints(
             parent.constraints_store if parent else None, self.session.is_generated
         )
 
@@ -389,8 +389,7 @@ class ShapesContext:
         if not functions:
             return None
         domain = normal_domain(node.domain)
-        found = functions.get((domain, node.op_type, node.overload))
-        return found
+        return functions.get((domain, node.op_type, node.overload))
 
     def set_custom_shape_inference_function(
         self, domain: str, op_type: str, function: CustomFunction

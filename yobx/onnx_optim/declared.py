@@ -19,7 +19,7 @@ from yobx.onnx_optim.optim_tensor import OptimTensor
 from yobx.onnx_optim.tensor_type import TensorType
 from yobx.onnx_optim.type_protos import descriptor_of_type, dims_of_proto
 
-__all__ = ["Contradiction", "DeclaredPolicy", "Declarations", "counter_example"]
+__all__ = ["Contradiction", "Declarations", "DeclaredPolicy", "counter_example"]
 
 DeclaredPolicy = Literal["ignore", "check", "strict"]
 POLICIES: tuple[DeclaredPolicy, ...] = ("ignore", "check", "strict")
@@ -119,10 +119,11 @@ class Declarations:
         if found is None or inferred is None:
             return
         proto, by = found
+        merged: Descriptor
         if isinstance(inferred, OptimTensor) and proto.WhichOneof("value") == "tensor_type":
             merged = _Comparison(self, context, name, by, inferred_by).tensor(inferred, proto)
         else:
-            merged = self._other(context, name, inferred, proto, by, inferred_by)
+            merged = self._other(_Comparison(self, context, name, by, inferred_by), inferred, proto)
         if merged is not inferred:
             context.values[name] = merged
 
@@ -138,25 +139,18 @@ class Declarations:
             context.session.contradictions.append(item)
             _LOG.warning("%s", item)
 
-    def _other(
-        self,
-        context: ShapesContext,
-        name: str,
-        inferred: Descriptor,
-        proto: onnx.TypeProto,
-        by: str,
-        inferred_by: str,
-    ) -> Descriptor:
-        kind = proto.WhichOneof("value")
-        if kind is None:
+    def _other(self, place: _Comparison, inferred: Descriptor, proto: onnx.TypeProto) -> Descriptor:
+        if proto.WhichOneof("value") is None:
             return inferred
-        declared = descriptor_of_type(
-            proto, lambda axis: context.fresh_symbol(f"{name}_d{axis}", reason="not named")
-        )
+        declared = descriptor_of_type(proto, place.new_dim)
         if isinstance(inferred, OptimTensor) and inferred.is_unknown():
             return declared
         same_kind = type(declared) is type(inferred)
-        if same_kind and isinstance(declared, OptimSequence) and isinstance(inferred, OptimSequence):
+        if (
+            same_kind
+            and isinstance(declared, OptimSequence)
+            and isinstance(inferred, OptimSequence)
+        ):
             if not inferred.has_elem_dtype():
                 return OptimSequence(
                     declared.elem_dtype,
@@ -167,9 +161,7 @@ class Declarations:
             same_kind = declared.elem_dtype in (TensorType.kUndefined, inferred.elem_dtype)
         is_map = isinstance(inferred, OptimTensor) and inferred.dtype.is_map
         if not same_kind and not is_map and not isinstance(inferred, OptimOptional):
-            self.report(
-                context, Contradiction(name, repr(declared), repr(inferred), by, inferred_by)
-            )
+            place.differ(repr(declared), repr(inferred))
         return inferred
 
 
@@ -183,31 +175,30 @@ class _Comparison:
     declared_by: str
     inferred_by: str
 
+    def new_dim(self, axis: int) -> OptimDim:
+        """A symbol for a size that the declaration leaves open too."""
+        return self.context.fresh_symbol(
+            f"{self.name}_d{axis}",
+            reason="neither inferred nor declared",
+            value=self.name,
+            axis=axis,
+        )
+
     def tensor(self, inferred: OptimTensor, proto: onnx.TypeProto) -> OptimTensor:
         stated = proto.tensor_type
         dtype = inferred.dtype
         if dtype == TensorType.kUndefined:
             dtype = TensorType(stated.elem_type)
         elif stated.elem_type not in (0, dtype):
-            self._differ(TensorType(stated.elem_type).name, dtype.name)
+            self.differ(TensorType(stated.elem_type).name, dtype.name)
         if not stated.HasField("shape"):
             return inferred if dtype is inferred.dtype else inferred.replace(dtype=dtype)
         declared = dims_of_proto(stated.shape)
         if not inferred.shape.has_rank():
-            named = [
-                self.context.fresh_symbol(
-                    f"{self.name}_d{axis}",
-                    reason="neither inferred nor declared",
-                    value=self.name,
-                    axis=axis,
-                )
-                if dim is None
-                else dim
-                for axis, dim in enumerate(declared)
-            ]
+            named = [self.new_dim(a) if d is None else d for a, d in enumerate(declared)]
             return OptimTensor(dtype, OptimShape(named), source="declared")
         if len(declared) != len(inferred.shape):
-            self._differ(f"rank {len(declared)}", f"rank {len(inferred.shape)}")
+            self.differ(f"rank {len(declared)}", f"rank {len(inferred.shape)}")
             return inferred
         dims = [
             self._dim(axis, d, i)
@@ -232,37 +223,31 @@ class _Comparison:
             return inferred
         context = self.context
         left, right = context.simplify(declared), context.simplify(inferred)
-        if left == right:
-            return inferred
         session = context.session
-        if right.is_symbol() and session.is_generated(str(right)):
-            # A size nobody could compute: the declaration gives it a value or a name, as long as
-            # it does not claim that data-dependent and input sizes agree.
-            if left.symbols().isdisjoint(session.input_symbols):
-                return self._named(axis, left, right, inferred)
-            self._assume(axis, declared, inferred)
-            return inferred
-        if left.is_symbol() and not {str(left)} <= session.input_symbols:
-            return inferred  # a name for something that is known better
-        if left.is_symbol() and right.is_symbol():
-            self._assume(axis, declared, inferred)
-            return inferred
-        data_dependent = not (left.symbols() | right.symbols()) <= session.input_symbols
+        unseen = left.symbols() - session.input_symbols
+        if left == right or (left.is_symbol() and unseen and not _is_generated(context, right)):
+            return inferred  # the same, or just a name for something that is known better
+        if _is_generated(context, right) and unseen == left.symbols():
+            # A size nobody could compute: the declaration gives it a value or a name. It may not
+            # claim that a data-dependent size and one of an input agree.
+            return self._named(axis, left, right, inferred)
         example = counter_example(left, right)
-        if example is None or (data_dependent and not _never_equal(left, right)):
-            self._assume(axis, declared, inferred)
+        from_inputs = (left.symbols() | right.symbols()) <= session.input_symbols
+        names = left.is_symbol() and right.is_symbol()
+        refuted = from_inputs and not names and example is not None
+        if refuted or _always_greater(left, right) or _always_greater(right, left):
+            self.differ(str(declared), str(inferred), axis, example)
         else:
-            self._differ(str(declared), str(inferred), axis, example)
+            self._assume(axis, declared, inferred)
         return inferred
 
     def _named(
         self, axis: int, declared: OptimDim, known: OptimDim, inferred: OptimDim
     ) -> OptimDim:
         upper = self.context.constraints_store.upper_bound_of(known)
-        if upper is not None and declared.is_int() and upper.is_int():
-            if declared.as_int() > upper.as_int():
-                self._differ(str(declared), f"at most {upper}", axis)
-                return inferred
+        if upper is not None and _always_greater(declared, upper):
+            self.differ(str(declared), f"at most {upper}", axis)
+            return inferred
         self.context.constraints_store.add(known, declared)
         return declared
 
@@ -271,7 +256,7 @@ class _Comparison:
         if text not in self.context.session.assumptions:
             self.context.session.assumptions.append(text)
 
-    def _differ(
+    def differ(
         self,
         declared: str,
         inferred: str,
@@ -292,6 +277,10 @@ class _Comparison:
         )
 
 
-def _never_equal(a: OptimDim, b: OptimDim) -> bool:
-    low, high = (a - b).bounds()
-    return (low is not None and low > 0) or (high is not None and high < 0)
+def _is_generated(context: ShapesContext, dim: OptimDim) -> bool:
+    return dim.is_symbol() and context.session.is_generated(str(dim))
+
+
+def _always_greater(a: OptimDim, b: OptimDim) -> bool:
+    low = (a - b).bounds()[0]
+    return low is not None and low > 0

@@ -210,23 +210,26 @@ def modulo(a: Terms, b: Terms) -> Terms:
         ZeroDivisionError: ``b`` is the integer 0.
     """
     divisor = as_constant(b)
-    if divisor is None:
-        if _positive(b):
-            if not a:
-                return ZERO
-            quotient, rest = _divide_monomials(a, b)
-            if quotient:
-                return modulo(rest, b)
-            low, high = bounds(a)
-            least = bounds(b)[0]
-            if low is not None and low >= 0 and high is not None and least is not None:
-                if high < least:
-                    return a
-        return _function("mod", a, b)
+    if divisor is not None:
+        return _modulo_int(a, divisor)
+    if _positive(b):
+        if not a:
+            return ZERO
+        quotient, rest = _divide_monomials(a, b)
+        if quotient:
+            return modulo(rest, b)
+        low, high = bounds(a)
+        least = bounds(b)[0] or 1
+        if low is not None and low >= 0 and high is not None and high < least:
+            return a
+    return _function("mod", a, b)
+
+
+def _modulo_int(a: Terms, divisor: int) -> Terms:
     if divisor == 0:
         raise ZeroDivisionError("integer modulo by zero")
     if divisor < 0:
-        return scale(modulo(scale(a, -1), constant(-divisor)), -1)
+        return scale(_modulo_int(scale(a, -1), -divisor), -1)
     a = normal({mono: coef % divisor for mono, coef in a})
     value = as_constant(a)
     if value is not None:
@@ -235,13 +238,11 @@ def modulo(a: Terms, b: Terms) -> Terms:
     if common > 1:
         shift = constant_part(a)
         reduced = normal({m: c // common for m, c in a})
-        return add(
-            scale(modulo(reduced, constant(divisor // common)), common), constant(shift % common)
-        )
+        return add(scale(_modulo_int(reduced, divisor // common), common), constant(shift % common))
     low, high = bounds(a)
     if low is not None and high is not None and low // divisor == high // divisor:
         return subtract(a, constant(divisor * (low // divisor)))
-    return _function("mod", a, b)
+    return _function("mod", a, constant(divisor))
 
 
 def difference_bounds(a: Terms, b: Terms) -> tuple[int | None, int | None]:

@@ -58,11 +58,15 @@ def graph_steps(context: ShapesContext, nodes: Sequence[onnx.NodeProto]) -> Step
     Nodes that stand before what they read are put in order first.
     """
     declarations = _declarations(context)
+    values = context.values
     order: Iterable[tuple[int, onnx.NodeProto]] = enumerate(nodes)
     done = 0
     while True:
         try:
             for index, node in order:
+                for name in node.output:
+                    if name in values:
+                        raise duplicate(context, node, index, name)
                 pending = infer_node(context, node, index)
                 if pending is not None:
                     yield pending
@@ -141,18 +145,12 @@ def infer_node(
     """
     values = context.values
     outputs = node.output
+    # Written for speed: this function runs once per node, and mostly finds the answer in the memo.
     inputs: list[Descriptor | None] = []
     for name in node.input:
-        if not name:
-            inputs.append(None)
-            continue
         found = values.get(name)
-        if found is None:
-            found = outer_value(context, name)
-            if found is None and not is_omitted(context, name):
-                if not lenient:
-                    raise missing_input(context, node, index, name)
-                found = UNKNOWN_TENSOR
+        if found is None and name:
+            found = far_value(context, node, index, name, lenient=lenient)
         inputs.append(found)
     key: Any = None
     attributes = node.attribute
@@ -169,16 +167,26 @@ def infer_node(
             found_outputs = memo.get((token, key))
         if found_outputs is not None and not context.session.logging:
             for name, descriptor in zip(outputs, found_outputs, strict=True):
-                if name in values and not lenient:
-                    raise duplicate(context, node, index, name)
                 if name:
                     values[name] = descriptor
             return None
-    if not lenient:
-        for name in outputs:
-            if name in values:
-                raise duplicate(context, node, index, name)
     return _infer_new(context, node, index, tuple(inputs), key)
+
+
+def far_value(
+    context: ShapesContext, node: onnx.NodeProto, index: int, name: str, *, lenient: bool
+) -> Descriptor | None:
+    """An input that this graph does not compute.
+
+    Raises:
+        InvalidModelError: It does not exist, unless ``lenient``.
+    """
+    found = outer_value(context, name)
+    if found is None and not is_omitted(context, name):
+        if not lenient:
+            raise missing_input(context, node, index, name)
+        return UNKNOWN_TENSOR
+    return found
 
 
 def outer_value(context: ShapesContext, name: str) -> Descriptor | None:

@@ -68,7 +68,6 @@ def _unknown(view: NodeView, reason: str) -> RuleResult:
 
 def _by_onnx(view: NodeView, reason: str) -> RuleResult:
     """Ask onnx about this one node."""
-    schema = schema_of(view)
     types: dict[str, onnx.TypeProto] = {}
     data: dict[str, onnx.TensorProto] = {}
     for name, descriptor in zip(view.input_names, view.inputs, strict=True):
@@ -82,13 +81,11 @@ def _by_onnx(view: NodeView, reason: str) -> RuleResult:
             data[name] = numpy_helper.from_array(descriptor.constant, name)
     try:
         found = shape_inference.infer_node_outputs(
-            schema,
+            onnx.defs.get_schema(view.op_type, view.version, view.domain),
             view.proto,
             types,
             data,
-            opset_imports=[
-                onnx.helper.make_opsetid(d, v) for d, v in view.context.opsets.items()
-            ],
+            opset_imports=[onnx.helper.make_opsetid(d, v) for d, v in view.context.opsets.items()],
         )
     except (shape_inference.InferenceError, onnx.checker.ValidationError, RuntimeError) as error:
         return _unknown(view, f"{reason}; onnx says: {str(error).strip().splitlines()[0]}")

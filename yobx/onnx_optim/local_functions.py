@@ -78,7 +78,8 @@ def call_steps(view: NodeView, function: onnx.FunctionProto) -> Calls:
     if memo_key is not None:
         cached = view.context.memo.get(memo_key)
         if cached is not None:
-            child, outputs = cached
+            child: ShapesContext = cached[0]
+            outputs: tuple[Descriptor, ...] = cached[1]
             view.context.register_subgraph_context(view.index, FUNCTION, child)
             return outputs
     child = ShapesContext(
@@ -126,7 +127,8 @@ def schema_function(view: NodeView) -> onnx.FunctionProto | None:
     """Body that the operator's schema defines for this opset and these types, or ``None``."""
     from yobx.onnx_optim.fallback import input_types, schema_of
 
-    schema = schema_of(view)
+    # The stubs of onnx do not know these members of a schema.
+    schema: Any = schema_of(view)
     if schema is None:
         return None
     version = view.context.opset_version("")

@@ -32,21 +32,21 @@ def merge(a: Descriptor, b: Descriptor, dim_for: DimFor) -> Descriptor:
         return a
     if isinstance(a, OptimOptional) or isinstance(b, OptimOptional):
         return _merge_optionals(a, b, dim_for)
-    if isinstance(a, OptimSequence) and isinstance(b, OptimSequence):
-        return _merge_sequences(a, b, dim_for)
-    if isinstance(a, OptimTensor) and isinstance(b, OptimTensor):
-        return _merge_tensors(a, b, dim_for)
-    # A tensor against a sequence: only possible when nothing is known of the tensor.
-    if isinstance(a, OptimTensor) and a.is_unknown():
-        return OptimSequence(b.elem_dtype) if isinstance(b, OptimSequence) else UNKNOWN_TENSOR
-    if isinstance(b, OptimTensor) and b.is_unknown() and isinstance(a, OptimSequence):
-        return OptimSequence(a.elem_dtype)
-    return UNKNOWN_TENSOR
+    if isinstance(a, OptimSequence):
+        if isinstance(b, OptimSequence):
+            return _merge_sequences(a, b, dim_for)
+        return _merge_mixed(a, b)
+    return _merge_mixed(b, a) if isinstance(b, OptimSequence) else _merge_tensors(a, b, dim_for)
+
+
+def _merge_mixed(sequence: OptimSequence, tensor: OptimTensor) -> Descriptor:
+    """A sequence against a tensor: only possible when nothing is known of the tensor."""
+    return OptimSequence(sequence.elem_dtype) if tensor.is_unknown() else UNKNOWN_TENSOR
 
 
 def _merge_dtypes(a: TensorType, b: TensorType) -> TensorType:
     """Both branches must have one type, so a known one serves for an unknown one."""
-    if a == b or b == TensorType.kUndefined:
+    if b in (a, TensorType.kUndefined):
         return a
     return b if a == TensorType.kUndefined else TensorType.kUndefined
 

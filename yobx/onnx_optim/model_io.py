@@ -26,8 +26,7 @@ def load_model(source: onnx.ModelProto | str | os.PathLike[str]) -> onnx.ModelPr
         return source
     if not isinstance(source, str | os.PathLike):
         raise ArgumentError(
-            "A model is a ModelProto or the path of a file. Received: "
-            f"{type(source).__name__}.",
+            f"A model is a ModelProto or the path of a file. Received: {type(source).__name__}.",
             argument="model",
         )
     path = Path(source)

@@ -197,9 +197,9 @@ class OptimDim:
 
     @staticmethod
     def broadcast(a: DimLike, b: DimLike) -> OptimDim:
-        """Size that numpy's broadcasting gives when ``a`` and ``b`` are equal or one of them is 1."""
+        """Size that broadcasting gives: ``a`` and ``b`` are equal, or one of them is 1."""
         left, right = OptimDim(a), OptimDim(b)
-        if left == right or right == 1:
+        if right in (left, 1):
             return left
         if left == 1:
             return right

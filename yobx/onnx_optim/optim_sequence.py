@@ -82,9 +82,9 @@ class OptimSequence:
 
     def element(self, index: int | None = None) -> OptimTensor:
         """Descriptor of one element: of that position if it is known, else of any."""
-        if index is not None and self.elem_shapes is not None:
-            if -len(self.elem_shapes) <= index < len(self.elem_shapes):
-                return OptimTensor(self.elem_dtype, self.elem_shapes[index])
+        shapes = self.elem_shapes or ()
+        if index is not None and -len(shapes) <= index < len(shapes):
+            return OptimTensor(self.elem_dtype, shapes[index])
         return OptimTensor(self.elem_dtype, self.elem_shape)
 
     def __hash__(self) -> int:

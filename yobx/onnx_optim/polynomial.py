@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import weakref
 from collections.abc import Iterable, Mapping
+from typing import ClassVar
 
 from yobx.errors import ShapeError
 
@@ -38,7 +39,7 @@ class Atom:
 
     __slots__ = ("__weakref__", "_bounds", "args", "depth", "key", "kind", "name", "symbols")
 
-    _interned: weakref.WeakValueDictionary[str, Atom] = weakref.WeakValueDictionary()
+    _interned: ClassVar[weakref.WeakValueDictionary[str, Atom]] = weakref.WeakValueDictionary()
 
     kind: str
     name: str

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import onnx
 
-from yobx.onnx_optim.optim_dim import OptimDim
 from yobx.onnx_optim.events import ShapeEvent
+from yobx.onnx_optim.optim_dim import OptimDim
 from yobx.onnx_optim.registry import Registry, load_rules
 
 if TYPE_CHECKING:

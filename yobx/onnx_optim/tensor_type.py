@@ -169,13 +169,17 @@ class TensorType(enum.IntEnum):
 
 _T = TensorType
 _INTEGERS = frozenset(
-    (_T.kInt8, _T.kInt16, _T.kInt32, _T.kInt64, _T.kUInt8, _T.kUInt16, _T.kUInt32, _T.kUInt64)
-    + (_T.kInt4, _T.kUInt4, _T.kInt2, _T.kUInt2)
+    {
+        *(_T.kInt8, _T.kInt16, _T.kInt32, _T.kInt64, _T.kInt4, _T.kInt2),
+        *(_T.kUInt8, _T.kUInt16, _T.kUInt32, _T.kUInt64, _T.kUInt4, _T.kUInt2),
+    }
 )
 _FLOATS = frozenset(
-    (_T.kFloat, _T.kDouble, _T.kFloat16, _T.kBFloat16, _T.kFloat8E4M3FN, _T.kFloat8E4M3FNUZ)
-    + (_T.kFloat8E5M2, _T.kFloat8E5M2FNUZ, _T.kFloat8E8M0, _T.kFloat4E2M1)
-    + (_T.kFloat6E2M3, _T.kFloat6E3M2)
+    {
+        *(_T.kFloat, _T.kDouble, _T.kFloat16, _T.kBFloat16, _T.kFloat8E4M3FN, _T.kFloat8E4M3FNUZ),
+        *(_T.kFloat8E5M2, _T.kFloat8E5M2FNUZ, _T.kFloat8E8M0, _T.kFloat4E2M1),
+        *(_T.kFloat6E2M3, _T.kFloat6E3M2),
+    }
 )
 _MAP_TYPES: Mapping[TensorType, tuple[TensorType, TensorType]] = MappingProxyType(
     {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import onnx
 
@@ -49,29 +49,34 @@ def descriptor_of_type(
     """
     kind = proto.WhichOneof("value")
     if kind in ("tensor_type", "sparse_tensor_type"):
-        tensor = getattr(proto, kind)
-        dtype = BY_NUMBER.get(tensor.elem_type, TensorType.kUndefined)
-        if not tensor.HasField("shape"):
-            return OptimTensor(dtype, UNKNOWN_SHAPE, source=source)
-        dims = dims_of_proto(tensor.shape)
-        named = [new_dim(axis) if d is None else d for axis, d in enumerate(dims)]
-        return OptimTensor(dtype, OptimShape(named), source=source)
+        return _tensor(getattr(proto, kind), new_dim, source)
     if kind == "sequence_type":
-        inner = proto.sequence_type.elem_type
-        if inner.WhichOneof("value") == "map_type":
-            key = (inner.map_type.key_type, inner.map_type.value_type.tensor_type.elem_type)
-            dtype = SEQ_MAP_BY_TYPES.get(key, TensorType.kUndefined)
-            return OptimTensor(dtype, OptimShape([new_dim(0)]), source=source)
-        return _sequence(proto, source)
+        if proto.sequence_type.elem_type.WhichOneof("value") != "map_type":
+            return _sequence(proto, source)
+        dtype = _map_dtype(proto.sequence_type.elem_type, SEQ_MAP_BY_TYPES)
+        return OptimTensor(dtype, OptimShape([new_dim(0)]), source=source)
     if kind == "map_type":
-        key = (proto.map_type.key_type, proto.map_type.value_type.tensor_type.elem_type)
-        return OptimTensor(MAP_BY_TYPES.get(key, TensorType.kUndefined), UNKNOWN_SHAPE)
+        return OptimTensor(_map_dtype(proto, MAP_BY_TYPES), UNKNOWN_SHAPE, source=source)
     if kind == "optional_type":
         element = descriptor_of_type(proto.optional_type.elem_type, new_dim, source=source)
         if isinstance(element, OptimOptional):
             element = element.element
         return OptimOptional(element, None, source=source)
     return OptimTensor(TensorType.kUndefined, UNKNOWN_SHAPE, source=source)
+
+
+def _tensor(proto: onnx.TypeProto.Tensor, new_dim: NewDim, source: str) -> OptimTensor:
+    dtype = BY_NUMBER.get(proto.elem_type, TensorType.kUndefined)
+    if not proto.HasField("shape"):
+        return OptimTensor(dtype, UNKNOWN_SHAPE, source=source)
+    dims = dims_of_proto(proto.shape)
+    named = [new_dim(axis) if d is None else d for axis, d in enumerate(dims)]
+    return OptimTensor(dtype, OptimShape(named), source=source)
+
+
+def _map_dtype(proto: onnx.TypeProto, table: Mapping[tuple[int, int], TensorType]) -> TensorType:
+    key = (proto.map_type.key_type, proto.map_type.value_type.tensor_type.elem_type)
+    return table.get(key, TensorType.kUndefined)
 
 
 def _sequence(proto: onnx.TypeProto, source: str) -> OptimSequence:

@@ -13,6 +13,7 @@ from yobx.onnx_optim.optim_dim import OptimDim
 from yobx.onnx_optim.optim_sequence import Descriptor, OptimOptional, OptimSequence
 from yobx.onnx_optim.optim_shape import OptimShape
 from yobx.onnx_optim.optim_tensor import OptimTensor
+from yobx.onnx_optim.registry import normal_domain
 from yobx.onnx_optim.type_protos import type_of_descriptor
 
 __all__ = ["write_back"]
@@ -29,9 +30,22 @@ def write_back(model: onnx.ModelProto, context: ShapesContext) -> None:
         model: The model that was inferred; it is changed.
         context: Context of its main graph.
     """
+    calls = _write_graphs(model.graph, context)
+    if model.ir_version < _FUNCTION_VALUE_INFO_IR:
+        return
+    for function in model.functions:
+        key = (normal_domain(function.domain), function.name, function.overload)
+        if key in calls:
+            _write_function(function, calls[key])
+
+
+def _write_graphs(
+    main: onnx.GraphProto, context: ShapesContext
+) -> dict[tuple[str, str, str], list[ShapesContext]]:
+    """Write the main graph and its subgraphs; returns the contexts of each function's calls."""
     calls: dict[tuple[str, str, str], list[ShapesContext]] = {}
     seen: set[int] = set()
-    stack: list[tuple[onnx.GraphProto | None, ShapesContext]] = [(model.graph, context)]
+    stack: list[tuple[onnx.GraphProto | None, ShapesContext]] = [(main, context)]
     writers: dict[int, _Writer] = {}
     while stack:
         graph, scope = stack.pop()
@@ -43,27 +57,17 @@ def write_back(model: onnx.ModelProto, context: ShapesContext) -> None:
             writer.graph(graph, scope)
         nodes: Sequence[onnx.NodeProto] = (graph or scope.graph or onnx.GraphProto()).node
         for (index, attribute), child in scope.subgraph_contexts().items():
+            if id(child) in seen:
+                continue
+            seen.add(id(child))
+            inner: onnx.GraphProto | None = None
             if attribute == FUNCTION:
-                if id(child) not in seen:
-                    seen.add(id(child))
-                    if child.function_chain:
-                        calls.setdefault(child.function_chain[-1], []).append(child)
-                    stack.append((None, child))
+                if child.function_chain:
+                    calls.setdefault(child.function_chain[-1], []).append(child)
             elif graph is not None and 0 <= index < len(nodes):
                 inner = next((a.g for a in nodes[index].attribute if a.name == attribute), None)
-                if inner is not None:
-                    stack.append((inner, child))
-            else:
-                stack.append((None, child))
-    if model.ir_version >= _FUNCTION_VALUE_INFO_IR:
-        for function in model.functions:
-            key = (
-                "" if function.domain == "ai.onnx" else function.domain,
-                function.name,
-                function.overload,
-            )
-            if key in calls:
-                _write_function(function, calls[key])
+            stack.append((inner, child))
+    return calls
 
 
 def name_inputs(graph: onnx.GraphProto, context: ShapesContext) -> None:
@@ -171,10 +175,7 @@ def _write_function(function: onnx.FunctionProto, calls: Sequence[ShapesContext]
         found: Descriptor | None = first
         for call in calls[1:]:
             other = call.values.get(name)
-            if found is None or other is None:
-                found = None
-            else:
-                found = merge(found, other, _differs)
+            found = None if found is None or other is None else merge(found, other, _differs)
         if found is not None:
             shared.values[name] = found
     _Writer(shared).rest(function, shared, set(function.input), _FUNCTION_VALUE_INFO)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import onnx
@@ -110,24 +111,23 @@ def loop(view: NodeView) -> Steps:
     """The body is inferred for any iteration; growth by a fixed amount keeps a closed form."""
     graph = subgraph_of(view, "body")
     initial = [d or UNKNOWN_TENSOR for d in view.inputs[2:]]
-    n_scan = len(graph.output) - 1 - len(initial)
-    if n_scan < 0 or len(graph.input) != len(initial) + 2:
+    n_states = len(initial)
+    if len(graph.output) <= n_states or len(graph.input) != n_states + 2:
         view.fail(
-            f"the body of Loop must have {len(initial) + 2} inputs and at least "
-            f"{len(initial) + 1} outputs; it has {len(graph.input)} and {len(graph.output)}"
+            f"the body of Loop must have {n_states + 2} inputs and at least {n_states + 1} "
+            f"outputs; it has {len(graph.input)} and {len(graph.output)}"
         )
 
     def inputs_for(states: Sequence[Descriptor]) -> list[Descriptor]:
         return [ITERATION, RUNNING, *states]
 
-    body = yield fixed_point_steps(view, graph, initial, inputs_for, 1)
-    trips = _loop_trips(view, body)
-    results = [
-        _final_state(view, body, i, before, after, trips)
-        for i, (before, after) in enumerate(zip(initial, body.outputs[1:], strict=False))
+    body: FixedPoint = yield fixed_point_steps(view, graph, initial, inputs_for, 1)
+    end = _Ending(view, body, initial, _loop_trips(view, body))
+    results = [end.state(i, after) for i, after in enumerate(body.outputs[1 : 1 + n_states])]
+    results += [
+        end.stacked(i, element, 0, may_not_run=True)
+        for i, element in enumerate(body.outputs[1 + n_states :], n_states)
     ]
-    for offset, out in enumerate(body.outputs[1 + len(initial) :]):
-        results.append(_loop_scan(view, body, initial, len(initial) + offset, out, trips))
     return tuple(results)
 
 
@@ -140,26 +140,21 @@ def _loop_trips(view: NodeView, body: FixedPoint) -> OptimDim:
     limit_input = view.inputs[0] if view.inputs else None
     limit = limit_input.scalar() if isinstance(limit_input, OptimTensor) else None
     at_most = None if limit is None else OptimDim.max(limit, 0)
-    if at_most == 0:
+    goes_on = truth(body.outputs[0])
+    if goes_on is False:  # one iteration at most
+        at_most = OptimDim(1) if at_most is None else OptimDim.min(at_most, 1)
+        exact = first and (limit is not None or limit_input is None)
+    else:
+        exact = first and goes_on and at_most is not None
+    if at_most is not None and (exact or at_most == 0):
         return at_most
-    ends_early = truth(body.outputs[0])
-    if first and ends_early is True and at_most is not None:
-        return at_most
-    if first and ends_early is False:
-        return (
-            OptimDim(1)
-            if limit_input is None
-            else OptimDim.min(at_most or 1, 1)
-            if (at_most is not None)
-            else _new_trips(view, OptimDim(1))
-        )
     return _new_trips(view, at_most)
 
 
 def _new_trips(view: NodeView, upper: OptimDim | None) -> OptimDim:
     view.tainted = True
     return view.context.fresh_symbol(
-        f"Loop_{_first_output(view)}_trips",
+        f"{view.op_type}_{_first_output(view)}_trips",
         reason="the number of iterations depends on the data",
         node=view,
         value=_first_output(view),
@@ -171,72 +166,106 @@ def _first_output(view: NodeView) -> str:
     return next((name for name in view.outputs if name), "")
 
 
-def _runs(trips: OptimDim) -> bool:
-    """True when there is certainly an iteration."""
-    low = trips.bounds()[0]
-    return low is not None and low >= 1
+@dataclass(frozen=True)
+class _Ending:
+    """What a loop node gives once its body is understood."""
 
+    view: NodeView
+    body: FixedPoint
+    initial: Sequence[Descriptor]
+    trips: OptimDim
 
-def _final_state(
-    view: NodeView,
-    body: FixedPoint,
-    index: int,
-    before: Descriptor,
-    after: Descriptor,
-    trips: OptimDim,
-) -> Descriptor:
-    """Descriptor of a state after the last iteration."""
-    if trips == 0:
-        return before
+    def certainly_runs(self) -> bool:
+        low = self.trips.bounds()[0]
+        return low is not None and low >= 1
 
-    def dim_for(start: OptimDim, end: OptimDim, axis: int) -> OptimDim:
-        return _final_dim(view, body, index, start, end, axis, trips)
+    def state(self, index: int, after: Descriptor) -> Descriptor:
+        """Descriptor of a state after the last iteration.
 
-    at_start = body.states[index]
-    if at_start == before and after == before:
-        return before
-    if _runs(trips) and at_start == before and not _mentions(after, body.local):
-        return after
-    joined = merge(before, after, dim_for)
-    return _resolved(view, joined, body.local, index)
+        Args:
+            index: Position of the state.
+            after: What an iteration makes of it.
+        """
+        before = self.initial[index]
+        unchanged = self.body.states[index] == before
+        if self.trips == 0 or (unchanged and after == before):
+            return before
+        if self.certainly_runs() and unchanged and not _mentions(after, self.body.local):
+            return after
 
+        def dim_for(start: OptimDim, end: OptimDim, axis: int) -> OptimDim:
+            return self._final_size(index, axis, start, end)
 
-def _final_dim(
-    view: NodeView,
-    body: FixedPoint,
-    index: int,
-    start: OptimDim,
-    end: OptimDim,
-    axis: int,
-    trips: OptimDim,
-) -> OptimDim:
-    symbol = body.symbols.get((index, axis))
-    if symbol is not None:
-        growth = end - symbol
-        if not body.is_local(growth):
-            return start + trips * growth
-    if not body.is_local(end):
-        if _runs(trips):
-            return end
-        upper = OptimDim.max(start, end)
-    else:
+        return _resolved(self.view, merge(before, after, dim_for), self.body.local, index)
+
+    def _final_size(self, index: int, axis: int, start: OptimDim, end: OptimDim) -> OptimDim:
+        symbol = self.body.symbols.get((index, axis))
+        if symbol is not None:
+            growth = end - symbol
+            if not self.body.is_local(growth):
+                return start + self.trips * growth
         upper = None
-    reason = f"the size starts as {start} and changes with each iteration"
-    return view.fresh(axis, reason, output=index, upper=upper)
+        if not self.body.is_local(end):
+            if self.certainly_runs():
+                return end
+            upper = OptimDim.max(start, end)
+        reason = f"the size starts as {start} and changes with each iteration"
+        return self.view.fresh(axis, reason, output=index, upper=upper)
+
+    def stacked(
+        self, output: int, element: Descriptor, axis: int, *, may_not_run: bool
+    ) -> Descriptor:
+        """A scan output: one element per iteration along ``axis``, all of one shape.
+
+        Without any iteration a runtime gives 0 for each size it does not know beforehand.
+        """
+        view = self.view
+        if not isinstance(element, OptimTensor):
+            view.fail(f"scan output {output} of the body must be a tensor")
+        if not element.shape.has_rank():
+            reason = "the body gives a tensor of unknown rank"
+            return view.unknown(reason, dtype=element.dtype)
+        once = OptimDim(1)
+        if may_not_run and not self.certainly_runs():
+            once = OptimDim.min(self.trips, 1)
+        dims: list[OptimDim] = []
+        for position, dim in enumerate(element.shape):
+            # All elements have one shape, so a size that varies has that of the first iteration.
+            size = self._at_first_iteration(dim)
+            if self.body.is_local(size):
+                reason = "the size depends on the data of an iteration"
+                size = view.fresh(position + 1, reason, output=output)
+            elif size.is_expr():
+                size = size * once
+            dims.append(size)
+        place = axis + len(dims) + 1 if axis < 0 else axis
+        if not 0 <= place <= len(dims):
+            view.fail(f"axis {axis} of scan output {output} is out of range")
+        dims.insert(place, self.trips)
+        return OptimTensor(element.dtype, OptimShape(dims))
+
+    def _at_first_iteration(self, dim: OptimDim) -> OptimDim:
+        start: dict[str, OptimDim] = {}
+        for (index, axis), symbol in self.body.symbols.items():
+            state = self.initial[index]
+            if isinstance(state, OptimTensor) and axis >= 0 and state.shape.has_rank():
+                start[str(symbol)] = state.shape[axis]
+            elif isinstance(state, OptimSequence) and state.length is not None:
+                start[str(symbol)] = state.length
+        return dim.substitute(start)
 
 
-def _mentions(descriptor: Descriptor, local: frozenset[str]) -> bool:
+def _mentions(descriptor: Descriptor, names: frozenset[str]) -> bool:
+    """True when the descriptor depends on one of the symbols."""
     if isinstance(descriptor, OptimOptional):
-        return _mentions(descriptor.element, local)
+        return _mentions(descriptor.element, names)
     if isinstance(descriptor, OptimSequence):
-        names = descriptor.elem_shape.symbols()
-        for shape in descriptor.elem_shapes or ():
-            names |= shape.symbols()
-        return not local.isdisjoint(names | (descriptor.length or OptimDim(0)).symbols())
-    names = descriptor.shape.symbols()
-    for dim in descriptor.value or ():
-        names |= dim.symbols() if dim is not None else frozenset()
-    return not local.isdisjoint(names)
+        shapes = (descriptor.elem_shape, *(descriptor.elem_shapes or ()))
+        found = frozenset[str]().union(*(s.symbols() for s in shapes))
+        return not names.isdisjoint(found | (descriptor.length or OptimDim(0)).symbols())
+    values = (d for d in descriptor.value or () if d is not None)
+    found = descriptor.shape.symbols().union(*(d.symbols() for d in values))
+    return not names.isdisjoint(found)
 
 
 def _resolved(
@@ -245,6 +274,7 @@ def _resolved(
     """The descriptor without symbols that only mean something inside one iteration."""
     if not _mentions(descriptor, local):
         return descriptor
+    reason = "the size changes with each iteration"
     if isinstance(descriptor, OptimOptional):
         inner = _resolved(view, descriptor.element, local, output)
         if isinstance(inner, OptimOptional):
@@ -253,63 +283,23 @@ def _resolved(
     if isinstance(descriptor, OptimSequence):
         length = descriptor.length
         if length is not None and not local.isdisjoint(length.symbols()):
-            length = view.fresh(LENGTH, "the length changes with each iteration", output=output)
+            length = view.fresh(LENGTH, reason, output=output)
         shape = descriptor.elem_shape
         if not local.isdisjoint(shape.symbols()):
             shape = UNKNOWN_SHAPE
         return OptimSequence(descriptor.elem_dtype, length=length, elem_shape=shape)
-    value = descriptor.value
-    if value is not None:
-        value = tuple(None if v is None or not local.isdisjoint(v.symbols()) else v for v in value)
-        value = None if all(v is None for v in value) else value
+    value = [
+        d if d is not None and local.isdisjoint(d.symbols()) else None
+        for d in descriptor.value or ()
+    ]
     shape = descriptor.shape
     if shape.has_rank():
         shape = OptimShape(
-            dim
-            if local.isdisjoint(dim.symbols())
-            else view.fresh(axis, "the size changes with each iteration", output=output)
-            for axis, dim in enumerate(shape)
+            d if local.isdisjoint(d.symbols()) else view.fresh(axis, reason, output=output)
+            for axis, d in enumerate(shape)
         )
-    return OptimTensor(descriptor.dtype, shape, value=value)
-
-
-def _at_first_iteration(body: FixedPoint, initial: Sequence[Descriptor], dim: OptimDim) -> OptimDim:
-    """A size inside the body as it is in iteration 0."""
-    start: dict[str, OptimDim] = {}
-    for (index, axis), symbol in body.symbols.items():
-        state = initial[index]
-        if isinstance(state, OptimTensor) and axis >= 0 and state.shape.has_rank():
-            start[str(symbol)] = state.shape[axis]
-        elif isinstance(state, OptimSequence) and state.length is not None:
-            start[str(symbol)] = state.length
-    return dim.substitute(start)
-
-
-def _loop_scan(
-    view: NodeView,
-    body: FixedPoint,
-    initial: Sequence[Descriptor],
-    output: int,
-    element: Descriptor,
-    trips: OptimDim,
-) -> Descriptor:
-    """One element per iteration, all of one shape; without iteration a symbolic size is 0."""
-    if not isinstance(element, OptimTensor):
-        view.fail(f"scan output {output} of the body must be a tensor")
-    if not element.shape.has_rank():
-        return view.unknown("the body gives a tensor of unknown rank", dtype=element.dtype)
-    # All elements have one shape, so a size that varies has the one of the first iteration.
-    once = OptimDim(1) if _runs(trips) else OptimDim.min(trips, 1)
-    dims = [trips]
-    for axis, dim in enumerate(element.shape):
-        size = _at_first_iteration(body, initial, dim)
-        if body.is_local(size):
-            reason = "the size depends on the data of an iteration"
-            size = view.fresh(axis + 1, reason, output=output)
-        elif size.is_expr():
-            size = size * once
-        dims.append(size)
-    return OptimTensor(element.dtype, OptimShape(dims))
+    known = any(d is not None for d in value)
+    return OptimTensor(descriptor.dtype, shape, value=value if known else None)
 
 
 # -------------------------------------------------------------------------------------------- Scan
@@ -333,26 +323,23 @@ def scan(view: NodeView) -> Steps:
     def inputs_for(states: Sequence[Descriptor]) -> list[Descriptor]:
         return [*states, *scanned]
 
-    body = yield fixed_point_steps(view, graph, initial, inputs_for, 0)
-    if trips is None:
-        trips = view.context.fresh_symbol(
-            f"Scan_{_first_output(view)}_trips", reason="no scan input has a known rank", node=view
-        )
-    results = [
-        _final_state(view, body, i, before, after, trips)
-        for i, (before, after) in enumerate(zip(initial, body.outputs, strict=False))
+    body: FixedPoint = yield fixed_point_steps(view, graph, initial, inputs_for, 0)
+    end = _Ending(view, body, initial, trips)
+    results = [end.state(i, after) for i, after in enumerate(body.outputs[:n_states])]
+    elements = body.outputs[n_states:]
+    out_axes = list(view.attr("scan_output_axes") or [0] * len(elements))
+    if len(out_axes) != len(elements) or len(axes) != n_scan:
+        view.fail("Scan needs one axis per scan input and per scan output")
+    results += [
+        end.stacked(n_states + i, element, axis, may_not_run=False)
+        for i, (element, axis) in enumerate(zip(elements, out_axes, strict=True))
     ]
-    out_axes = list(view.attr("scan_output_axes") or [0] * (len(body.outputs) - n_states))
-    for offset, element in enumerate(body.outputs[n_states:]):
-        results.append(
-            _scan_output(view, body, initial, n_states + offset, element, trips, out_axes[offset])
-        )
     return tuple(results)
 
 
 def _scan_slices(
     view: NodeView, start: int, axes: Sequence[int], *, first: int
-) -> tuple[list[Descriptor], OptimDim | None]:
+) -> tuple[list[Descriptor], OptimDim]:
     """What one iteration reads of each scan input, and the number of iterations.
 
     Args:
@@ -377,33 +364,7 @@ def _scan_slices(
             size = trips if trips.is_int() else size
         trips = size
         slices.append(OptimTensor(tensor.dtype, OptimShape(dims)))
-    return slices, None if trips is None else view.simplify(trips)
-
-
-def _scan_output(
-    view: NodeView,
-    body: FixedPoint,
-    initial: Sequence[Descriptor],
-    output: int,
-    element: Descriptor,
-    trips: OptimDim,
-    axis: int,
-) -> Descriptor:
-    if not isinstance(element, OptimTensor):
-        view.fail(f"scan output {output} of the body must be a tensor")
-    if not element.shape.has_rank():
-        return view.unknown("the body gives a tensor of unknown rank", dtype=element.dtype)
-    dims = []
-    for position, dim in enumerate(element.shape):
-        size = _at_first_iteration(body, initial, dim)
-        if body.is_local(size):
-            size = view.fresh(position + 1, "the size depends on the data", output=output)
-        dims.append(size)
-    place = axis + len(dims) + 1 if axis < 0 else axis
-    if not 0 <= place <= len(dims):
-        view.fail(f"axis {axis} of scan output {output} is out of range")
-    dims.insert(place, trips)
-    return OptimTensor(element.dtype, OptimShape(dims))
+    return slices, _new_trips(view, None) if trips is None else view.simplify(trips)
 
 
 @register_shape_function("", "Scan", 8)
@@ -422,17 +383,18 @@ def scan_8(view: NodeView) -> Steps:
             batch = dims[0]
             break
     initial = [_without_batch(d) for d in view.inputs[1 : 1 + n_states]]
-    trips = trips or view.context.fresh_symbol(
-        f"Scan_{_first_output(view)}_trips", reason="no scan input has a known rank", node=view
-    )
-    body = yield fixed_point_steps(view, graph, initial, lambda states: [*states, *scanned], 0)
-    results: list[Descriptor] = []
-    for i, (before, after) in enumerate(zip(initial, body.outputs, strict=False)):
-        results.append(_with_batch(_final_state(view, body, i, before, after, trips), batch))
-    for offset, element in enumerate(body.outputs[n_states:]):
-        inner = _scan_output(view, body, initial, n_states + offset, element, trips, 0)
-        results.append(_with_batch(inner, batch))
-    return tuple(results)
+
+    def inputs_for(states: Sequence[Descriptor]) -> list[Descriptor]:
+        return [*states, *scanned]
+
+    body: FixedPoint = yield fixed_point_steps(view, graph, initial, inputs_for, 0)
+    end = _Ending(view, body, initial, trips)
+    results = [end.state(i, after) for i, after in enumerate(body.outputs[:n_states])]
+    results += [
+        end.stacked(i, element, 0, may_not_run=False)
+        for i, element in enumerate(body.outputs[n_states:], n_states)
+    ]
+    return tuple(_with_batch(d, batch) for d in results)
 
 
 def _without_batch(descriptor: Descriptor | None) -> Descriptor:
