@@ -38,19 +38,19 @@ from yobx.onnx_optim.shapes._values import (
 )
 from yobx.onnx_optim.tensor_type import TensorType
 
-__all__: list[str] = []
+__all__ = ["LIKE_FIRST", "combine", "fold_numpy"]
 
 # Operators whose only tensor input of interest is the first one: same dtype, same shape.
-_LIKE_FIRST = (
-    "Acos Acosh Asin Asinh Atan Atanh Celu Cos Cosh CumProd CumSum Det_ Elu Erf Gelu HardSigmoid "
+LIKE_FIRST = (
+    "Acos Acosh Asin Asinh Atan Atanh Celu Cos Cosh CumProd CumSum Elu Erf Gelu HardSigmoid "
     "HardSwish Hardmax InstanceNormalization LRN LeakyRelu LogSoftmax LpNormalization "
     "MeanVarianceNormalization Mish ReverseSequence RotaryEmbedding Selu Shrink Sigmoid Sin Sinh "
     "Softmax Softplus Softsign Swish Tan Tanh TensorScatter ThresholdedRelu Trilu"
-).replace("Det_ ", "")
+)
 _PREDICATES = "IsInf IsNaN"
 
 
-@register(_LIKE_FIRST)
+@register(LIKE_FIRST)
 def like_first(node: NodeView) -> OptimTensor:
     """Same dtype and shape as the first input."""
     return without_value(node.tensor(0))

@@ -38,20 +38,21 @@ def _forward(size: OptimDim, start: OptimDim, end: OptimDim) -> OptimDim | None:
     if end_low is not None and end_low >= 0:
         stop = size if whole or end == size else OptimDim.min(end, size)
     elif end_high is not None and end_high < 0:
-        stop = OptimDim.max(size + end, ZERO)
+        stop = size + end
     elif last_but_one:
         # -1 only when the axis is empty, and then it makes no difference.
-        stop = OptimDim.max(end, ZERO)
+        stop = end
     else:
         return None
     if start_low is not None and start_low >= 0:
-        # A start beyond the size makes the difference negative, so it need not be clamped.
+        # A stop before the front or a start beyond the size makes the difference negative, so
+        # neither need be clamped.
         return OptimDim.max(stop - start, ZERO)
     if start_high is None or start_high >= 0:
         return None
     if stop == size:
         return OptimDim.min(-start, size)
-    return OptimDim.max(stop - OptimDim.max(size + start, ZERO), ZERO)
+    return OptimDim.max(OptimDim.max(stop, ZERO) - OptimDim.max(size + start, ZERO), ZERO)
 
 
 def _clamped(position: OptimDim, size: OptimDim) -> OptimDim:
@@ -103,6 +104,8 @@ def slice_size(size: OptimDim, start: Element, end: Element, step: int | None) -
         return ZERO
     if start is None or end is None or step is None:
         return None
+    if step < 0 and end.is_int() and end.as_int() >= _END:
+        return None  # runtimes differ: the last position, or "all the way"
     if size.is_int() and start.is_int() and end.is_int():
         if step < 0 and start.as_int() < -size.as_int():
             return None  # runtimes differ: the first element, or nothing

@@ -1,0 +1,84 @@
+"""Concat, Split, Expand and Tile against onnxruntime."""
+
+import itertools
+
+import numpy as np
+import pytest
+from onnx import TensorProto as T
+
+from yobx.errors import ShapeError
+from yobx.onnx_optim import OptimDim
+
+EVERY = [dict(zip("nm", pair, strict=True)) for pair in itertools.product((0, 1, 3, 4), repeat=2)]
+
+
+def ints(*values):
+    return np.array(values, np.int64)
+
+
+def test_concat(check, runtime_input):
+    (found,) = check("Concat", [runtime_input(["n", 3]), runtime_input(["m", 3]), runtime_input([2, 3])], axis=0)
+    assert found.shape == ["n+m+2", 3]
+    (found,) = check("Concat", [runtime_input(["n", 3]), runtime_input(["m", 2])], axis=-1, sizes=[{"n": 4, "m": 4}])
+    assert found.shape.dims()[1] == OptimDim(5)
+    (found,) = check("Concat", [runtime_input(["n"]), runtime_input([4])], axis=0)
+    assert found.shape == ["n+4"]
+    with pytest.raises(ShapeError):
+        check("Concat", [runtime_input([2, 3]), runtime_input([2, 4])], axis=0)
+
+
+def test_concat_of_constants(check):
+    (found,) = check("Concat", [np.array([[1, 2]]), np.array([[3, 4]])], axis=1)
+    assert found.constant.tolist() == [[1, 2, 3, 4]]
+
+
+@pytest.mark.parametrize("opset", [11, 13, 18])
+def test_split_equal(check, runtime_input, opset):
+    extra = {"num_outputs": 2} if opset >= 18 else {}
+    found = check("Split", [runtime_input([6, "n"])], n_outputs=2, opset=opset, **extra)
+    assert found[0].shape == [3, "n"]
+    check("Split", [runtime_input(["2*n", 3])], n_outputs=2, opset=opset, **extra)
+
+
+@pytest.mark.parametrize("size", range(9))
+def test_split_with_a_rest(check, runtime_input, size):
+    check("Split", [runtime_input(["n"])], n_outputs=3, num_outputs=3, sizes=[{"n": size}], need_runs=0)
+    if size not in (0, 1, 2, 4):
+        check("Split", [runtime_input([size])], n_outputs=3, num_outputs=3)
+
+
+def test_split_sizes(check, runtime_input):
+    found = check("Split", [runtime_input(["n", 7]), ints(3, 0, 4)], n_outputs=3, axis=1)
+    assert found[1].shape == ["n", 0]
+    check("Split", [runtime_input(["n", 7])], n_outputs=2, opset=11, axis=1, split=[3, 4])
+    found = check("Split", [np.arange(5), ints(2, 3)], n_outputs=2)
+    assert found[1].constant.tolist() == [2, 3, 4]
+    with pytest.raises(ShapeError):
+        check("Split", [runtime_input([4]), ints(3, 3)], n_outputs=2)
+
+
+@pytest.mark.parametrize(
+    ("dims", "target"),
+    [(["n", 1], ints(1, 4)), (["n"], ints(4)), (["n", "m"], ints(1, 1)), ([1], ints(0)), ([], ints(2, 3))],
+)
+def test_expand(check, runtime_input, dims, target):
+    check("Expand", [runtime_input(dims), target], sizes=EVERY)
+
+
+def test_expand_with_unknown_target(check, runtime_input):
+    (found,) = check("Expand", [runtime_input([1, 3]), runtime_input([2], T.INT64, 1, 2)], exact=False)
+    assert found.shape.dims()[1] == OptimDim(3)
+    assert found.shape.dims()[0].is_symbol()
+
+
+def test_expand_constant(check):
+    (found,) = check("Expand", [np.array([[7], [8]]), ints(2, 2)])
+    assert found.constant.tolist() == [[7, 7], [8, 8]]
+
+
+def test_tile(check, runtime_input):
+    (found,) = check("Tile", [runtime_input(["n", 3]), ints(2, 0)], sizes=EVERY)
+    assert found.shape == ["2*n", 0]
+    check("Tile", [runtime_input(["n", 3]), runtime_input([2], T.INT64, 0, 3)], exact=False)
+    (found,) = check("Tile", [ints(1, 2), ints(2)])
+    assert found.constant.tolist() == [1, 2, 1, 2]
