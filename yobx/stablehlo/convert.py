@@ -76,7 +76,7 @@ class _Converters:
         )
         for name in registry_names(operation):
             if name in self._extra:
-                return StablehloRegistration(name, self._extra[name], None, "pair", "extra")
+                return StablehloRegistration(name, self._extra[name], None, "each", "extra")
             found = get_stablehlo_op_converter(name, is_complex=is_complex)
             if found is not None:
                 return found
@@ -201,7 +201,9 @@ class Scope:
         """Operations of a block whose results are needed."""
         return self.converters.live(block)
 
-    def call(self, function: ir.Function, arguments: Sequence[Parts], layer: str = "") -> list[Parts]:
+    def call(
+        self, function: ir.Function, arguments: Sequence[Parts], layer: str = ""
+    ) -> list[Parts]:
         """Inline a function and return its results."""
         inner = Scope(self.g, self.lineage, self.converters, None, layer or self._layer)
         return inner.run(function.body, arguments)
@@ -245,21 +247,21 @@ class Scope:
         """Describe where an operation is."""
         return occurrence(operation)
 
-    def _results(
-        self, registration: StablehloRegistration, operation: ir.Operation
-    ) -> list[Parts]:
+    def _results(self, registration: StablehloRegistration, operation: ir.Operation) -> list[Parts]:
         operands = [self.get(v) for v in operation.operands]
         has_pairs = any(v.type is not None and v.type.is_complex for v in operation.results)
         if registration.complex_parts == "each" and has_pairs:
             halves = [
-                self._single(registration, operation, [parts[min(k, len(parts) - 1)] for parts in operands])
+                self._single(
+                    registration, operation, [parts[min(k, len(parts) - 1)] for parts in operands]
+                )
                 for k in (0, 1)
             ]
             return [
                 (re, im) if value.tensor.is_complex else (re,)
                 for value, re, im in zip(operation.results, *halves, strict=True)
             ]
-        if registration.complex_parts == "pair":
+        if registration.complex_parts in ("pair", "any"):
             op = Op(operation, self, [parts[0] for parts in operands], operands)
             return [
                 tuple(self._tensor(part, value) for part in parts)
@@ -277,7 +279,9 @@ class Scope:
     ) -> list[Tensor]:
         op = Op(operation, self, inputs)
         result = registration.converter(self.g, op)
-        results = () if result is None else result if isinstance(result, tuple | list) else (result,)
+        results = (
+            () if result is None else result if isinstance(result, tuple | list) else (result,)
+        )
         return [self._tensor(r, v) for r, v in zip(results, operation.results, strict=True)]
 
     def _tensor(self, result: Tensor | str, value: ir.Value) -> Tensor:
@@ -290,9 +294,7 @@ class Scope:
             self.bind(value, parts)
 
 
-def _check_dtypes(
-    registration: StablehloRegistration, operation: ir.Operation, layer: str
-) -> None:
+def _check_dtypes(registration: StablehloRegistration, operation: ir.Operation, layer: str) -> None:
     if registration.dtypes is None:
         return
     for value in (*operation.operands, *operation.results):

@@ -77,4 +77,6 @@ def _reshape_plan(source: Dims, target: Sequence[OptimDim | None]) -> list[int] 
     # a lone open axis is better inferred than copied: it reads as -1
     if not left and len(copied) == 1:
         copied, left = [], copied
-    return [0 if i in copied else -1 if i in left else int(size or 0) for i, size in enumerate(fixed)]
+    return [
+        0 if i in copied else -1 if i in left else int(size or 0) for i, size in enumerate(fixed)
+    ]

@@ -188,7 +188,9 @@ def _plain(value: Any) -> Any:
 def _enumeration(attribute: Any) -> Any:
     """Word of an enumeration attribute such as ``#stablehlo<comparison_direction LT>``."""
     text = str(attribute)
-    return text.rstrip(">").rpartition(" ")[2] if text.startswith(("#stablehlo<", "#chlo<")) else text
+    return (
+        text.rstrip(">").rpartition(" ")[2] if text.startswith(("#stablehlo<", "#chlo<")) else text
+    )
 
 
 _DECODERS: dict[str, Callable[[Any], Any]] = {

@@ -164,9 +164,7 @@ _CANONICAL = frozenset(
 )
 
 
-def _lexicographic(
-    op: ir.Operation, arguments: Sequence[ir.Value]
-) -> tuple[SortKey, ...] | None:
+def _lexicographic(op: ir.Operation, arguments: Sequence[ir.Value]) -> tuple[SortKey, ...] | None:
     """``a < b or (a == b and rest)``, in any order of the operands."""
     for first, second in (op.operands, op.operands[::-1]):
         head = _keys_of(first, arguments)

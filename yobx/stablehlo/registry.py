@@ -35,7 +35,8 @@ class StablehloRegistration:
         dtypes: Numpy names of the element types of operands and results that it takes; ``None``
             means every type ONNX has.
         complex_parts: How complex values are taken: ``""`` not at all, ``"each"`` by running the
-            converter on real and imaginary part in turn, ``"pair"`` by a converter that reads both.
+            converter on real and imaginary part in turn, ``"pair"`` by a converter that reads both,
+            ``"any"`` by one that takes values of one part and of two.
         place: ``module.function`` of the converter.
     """
 
@@ -63,7 +64,7 @@ def register_stablehlo_op_converter(
         dtypes: Numpy names of the element types it takes.
         complex_parts: ``"each"`` when the operation only moves elements, so that it also converts
             complex values part by part; ``"pair"`` when this converter is the one for complex
-            values, beside another for real ones.
+            values, beside another for real ones; ``"any"`` when it is the one for both kinds.
 
     Returns:
         The decorator; it returns the function unchanged.

@@ -6,13 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from yobx.stablehlo import ir
+from yobx.stablehlo.dims import known_values
+from yobx.stablehlo.op import Op
+from yobx.stablehlo.registry import register_stablehlo_op_converter
+from yobx.stablehlo.tensor import Tensor, full_tensor
 from yobx.xbuilder import GraphBuilder
-
-from .. import ir
-from ..dims import known_values
-from ..op import Op
-from ..registry import register_stablehlo_op_converter
-from ..tensor import Tensor, full_tensor
 
 _FOLDED_IOTA = 1024
 

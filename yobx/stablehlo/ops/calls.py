@@ -1,49 +1,55 @@
-"""Calls of functions with a known meaning, and composites.
+"""Calls of marker functions.
 
 Other calls are inlined. The marker functions are made by :mod:`yobx.stablehlo.markers` and are called
-``yobx_<primitive>[_<parameters>]__end``; their meaning is that of the CHLO operation they wrap.
+``yobx_<primitive>__end``, with a number behind if there are several; the meaning is that of the CHLO
+operation of the same name.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+from yobx.lowering.kernels import has_kernel
+from yobx.stablehlo.op import Op
+from yobx.stablehlo.registry import get_stablehlo_op_converter, register_stablehlo_op_converter
 from yobx.xbuilder import GraphBuilder
 
-from ..op import Op
-from ..registry import get_stablehlo_op_converter, register_stablehlo_op_converter
-
-#: Marker call -> the operation that has the same operands and results.
-MARKERS = {
-    "call.yobx_erf": "chlo.erf",
-    "call.yobx_erfc": "chlo.erfc",
-    "call.yobx_erf_inv": "chlo.erf_inv",
-    "call.yobx_lgamma": "chlo.lgamma",
-    "call.yobx_digamma": "chlo.digamma",
-    "call.yobx_bessel_i1e": "chlo.bessel_i1e",
-    "call.yobx_asin": "chlo.asin",
-    "call.yobx_acos": "chlo.acos",
-    "call.yobx_atan": "chlo.atan",
-    "call.yobx_asinh": "chlo.asinh",
-    "call.yobx_acosh": "chlo.acosh",
-    "call.yobx_atanh": "chlo.atanh",
-    "call.yobx_sinh": "chlo.sinh",
-    "call.yobx_cosh": "chlo.cosh",
+#: Marker -> the ONNX operator that makes it worth keeping whole.
+_OPERATORS = {
+    "erf": "Erf",
+    "asin": "Asin",
+    "acos": "Acos",
+    "atan": "Atan",
+    "asinh": "Asinh",
+    "acosh": "Acosh",
+    "atanh": "Atanh",
+    "sinh": "Sinh",
+    "cosh": "Cosh",
 }
 
 
 def _register_markers() -> None:
-    for call, operation in MARKERS.items():
+    for word, op_type in _OPERATORS.items():
 
-        def converted(g: GraphBuilder, op: Op, _operation: str = operation) -> Any:
-            found = get_stablehlo_op_converter(_operation)
-            if found is None:
-                raise op.unsupported(_operation, "Give it a converter with extra_converters.")
+        def converted(g: GraphBuilder, op: Op, _word: str = word, _type: str = op_type) -> Any:
             # symbolic sizes may precede the operand as dimension arguments
             view = Op(op.source, op.scope, op.inputs[-1:])
-            return found.converter(g, view)
+            dtype = int(g.get_type(view.compacts()[0]))
+            if dtype == 11 and not has_kernel(_type, g.opset(""), dtype):
+                return _inlined(op)
+            found = get_stablehlo_op_converter(f"chlo.{_word}")
+            return found.converter(g, view) if found is not None else _inlined(op)
 
-        register_stablehlo_op_converter(call)(converted)
+        register_stablehlo_op_converter(f"call.yobx_{word}")(converted)
+
+
+def _inlined(op: Op) -> Any:
+    """The expansion that JAX wrote."""
+    function = op.scope.converters.inlined(op.source)
+    if function is None:
+        raise op.unsupported("a call of an unknown function", "Export the function again.")
+    results = op.scope.call(function, [(t,) for t in op.inputs])
+    return tuple(parts[0] for parts in results)
 
 
 _register_markers()

@@ -8,11 +8,10 @@ import numpy as np
 
 from yobx.lowering import casts
 from yobx.onnx_optim.tensor_type import tensor_type
+from yobx.stablehlo.op import Op
+from yobx.stablehlo.registry import register_stablehlo_op_converter
+from yobx.stablehlo.tensor import Tensor
 from yobx.xbuilder import GraphBuilder
-
-from ..op import Op
-from ..registry import register_stablehlo_op_converter
-from ..tensor import Tensor
 
 
 @register_stablehlo_op_converter("stablehlo.convert")

@@ -10,10 +10,10 @@ from yobx.lowering.conv import conv, conv_transpose
 from yobx.lowering.padding import Window
 from yobx.lowering.shapes import axis_size, join_dims
 from yobx.onnx_optim.tensor_type import tensor_type
+from yobx.stablehlo.op import Op
+from yobx.stablehlo.registry import register_stablehlo_op_converter
 from yobx.xbuilder import GraphBuilder
 
-from ..op import Op
-from ..registry import register_stablehlo_op_converter
 from .indexing import inverse
 from .reshaping import reverse
 from .slicing import pad_or_crop

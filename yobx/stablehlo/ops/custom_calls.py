@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ..op import Op
-from ..registry import register_stablehlo_op_converter
-from ..tensor import Tensor
+from yobx.stablehlo.op import Op
+from yobx.stablehlo.registry import register_stablehlo_op_converter
+from yobx.stablehlo.tensor import Tensor
 
 _ANNOTATIONS = (
     "custom_call.Sharding",

@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 
 from yobx.onnx_optim.tensor_type import tensor_type
+from yobx.stablehlo.op import Op
+from yobx.stablehlo.registry import register_stablehlo_op_converter
 from yobx.xbuilder import GraphBuilder
-
-from ..op import Op
-from ..registry import register_stablehlo_op_converter
 
 Axes = tuple[int, ...]
 
@@ -101,9 +100,7 @@ def _outer(op: Op, x: str, y: str, batch: tuple[Axes, Axes], free: tuple[Axes, A
     return str(op.emit.Mul(x, y))
 
 
-def _equation(
-    ranks: tuple[int, int], batch: tuple[Axes, Axes], inner: tuple[Axes, Axes]
-) -> str:
+def _equation(ranks: tuple[int, int], batch: tuple[Axes, Axes], inner: tuple[Axes, Axes]) -> str:
     letters = iter(string.ascii_lowercase)
     left: list[Any] = [next(letters) for _ in range(ranks[0])]
     right: list[Any] = [None] * ranks[1]

@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 
 from yobx.lowering import integers, transcendental
+from yobx.stablehlo.op import Op
+from yobx.stablehlo.registry import register_stablehlo_op_converter
+from yobx.stablehlo.tensor import Tensor
 from yobx.xbuilder import GraphBuilder
-
-from ..op import Op
-from ..registry import register_stablehlo_op_converter
-from ..tensor import Tensor
 
 #: StableHLO operation -> the ONNX operator that is the same function on every element type.
 ONE_TO_ONE = {

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from yobx.stablehlo.op import Op
+from yobx.stablehlo.registry import register_stablehlo_op_converter
 from yobx.xbuilder import GraphBuilder
 
-from ..op import Op
-from ..registry import register_stablehlo_op_converter
 from .indexing import Plan, inverse, last_starts, start_vectors, window_index
 
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from yobx.stablehlo.dims import dims_of
+from yobx.stablehlo.op import Op
 from yobx.xbuilder import GraphBuilder
 
-from ..dims import dims_of
-from ..op import Op
 from .slicing import stacked
 
 __all__ = ["Plan", "inverse", "last_starts", "start_vectors", "window_index"]
@@ -53,11 +53,11 @@ def inverse(permutation: list[int] | tuple[int, ...]) -> list[int]:
 def start_vectors(op: Op, operand: int, vector_dim: int) -> Any:
     """Index operand as int64 with the index vector on the last axis: an array or a name."""
     g, kind = op.g, op.in_type(operand)
-    constant = op.constant(operand) if op.inputs[operand].is_full else None
-    if constant is not None:
-        array = constant.astype(np.int64)
-        return array[..., None] if vector_dim == kind.rank else np.moveaxis(array, vector_dim, -1)
     name = op.x(operand)
+    constant = g.get_constant(name)
+    if constant is not None:
+        array = np.asarray(constant).astype(np.int64)
+        return array[..., None] if vector_dim == kind.rank else np.moveaxis(array, vector_dim, -1)
     if int(g.get_type(name)) != 7:
         name = g.op.Cast(name, to=7)
     if vector_dim == kind.rank:

@@ -7,14 +7,12 @@ from typing import Any
 import numpy as np
 
 from yobx.onnx_optim.tensor_type import tensor_type
+from yobx.stablehlo import ir
+from yobx.stablehlo.op import Op
+from yobx.stablehlo.regions import arg_reduction, is_identity, monoid
+from yobx.stablehlo.registry import register_stablehlo_op_converter
+from yobx.stablehlo.tensor import Tensor, full_tensor
 from yobx.xbuilder import GraphBuilder
-
-from .. import ir
-from ..op import Op
-from ..regions import arg_reduction, is_identity, monoid
-from ..registry import register_stablehlo_op_converter
-from ..tensor import Tensor, full_tensor
-from .comparison import is_nan
 
 _REDUCTIONS = {"add": "ReduceSum", "mul": "ReduceProd", "max": "ReduceMax", "min": "ReduceMin"}
 _BOOL = {"or": "max", "and": "min", "max": "max", "min": "min", "mul": "min", "add": "max"}
@@ -76,37 +74,28 @@ def _is_iota(value: ir.Value, axes: tuple[int, ...]) -> bool:
 
 
 def _arg_reduce(op: Op, kind: str, axis: int) -> tuple[str, str]:
-    """Extreme and its first position; the first NaN wins."""
-    g, x = op.g, op.x()
-    key, value = x, x
-    if op.in_type().dtype.kind not in "iub":
-        nan = is_nan(g, x)
-        best = np.array(np.inf if kind == "max" else -np.inf).astype(op.in_type().dtype)
-        del best
-        return _arg_reduce_float(op, kind, axis, nan)
-    if op.in_type().dtype == np.bool_:
-        key = g.op.Cast(x, to=6)
-    position = getattr(op.emit, "ArgMax" if kind == "max" else "ArgMin")(key, axis=axis, keepdims=1)
-    return _picked(op, value, position, axis)
-
-
-def _arg_reduce_float(op: Op, kind: str, axis: int, nan: str) -> tuple[str, str]:
-    g, x = op.g, op.x()
-    name = "ArgMax" if kind == "max" else "ArgMin"
-    where_nan = g.op.Cast(nan, to=6)
-    any_nan = g.op.Cast(g.op.ReduceMax(where_nan, np.array([axis]), keepdims=1), to=9)
-    clean = op.emit.Where(nan, op.scalar(0), x)
-    plain = getattr(op.emit, name)(clean, axis=axis, keepdims=1)
-    first_nan = g.op.ArgMax(where_nan, axis=axis, keepdims=1)
-    return _picked(op, x, g.op.Where(any_nan, first_nan, plain), axis)
+    """Extreme and its first position; of floats by ``TopK``, for which NaN is the largest."""
+    g, x, where = op.g, op.x(), np.array([axis])
+    if op.in_type().dtype.kind in "iub":
+        key = g.op.Cast(x, to=6) if op.in_type().dtype == np.bool_ else x
+        name = "ArgMax" if kind == "max" else "ArgMin"
+        return _picked(op, x, getattr(op.emit, name)(key, axis=axis, keepdims=1), axis)
+    key = x if kind == "max" else op.emit.Neg(x)
+    value, position = op.emit.TopK(key, np.array([1]), axis=axis, outputs=2)
+    if kind == "min":
+        value = op.emit.Neg(value)
+    return str(g.op.Squeeze(value, where)), _index(op, g.op.Squeeze(position, where))
 
 
 def _picked(op: Op, x: str, position: str, axis: int) -> tuple[str, str]:
     g, where = op.g, np.array([axis])
     value = g.op.Squeeze(g.op.GatherElements(x, position, axis=axis), where)
-    index = g.op.Squeeze(position, where)
+    return str(value), _index(op, g.op.Squeeze(position, where))
+
+
+def _index(op: Op, position: str) -> str:
     wanted = int(tensor_type(op.out_dtype(1)))
-    return str(value), str(index if wanted == 7 else g.op.Cast(index, to=wanted))
+    return position if wanted == 7 else str(op.g.op.Cast(position, to=wanted))
 
 
 def _fold(op: Op, axes: tuple[int, ...]) -> tuple[str, ...]:
@@ -145,9 +134,7 @@ def _scan(op: Op, starts: list[str], rows: list[str]) -> tuple[str, ...]:
     results = scope.run(op.source.regions[0], arguments)
     for parts in results:
         body.make_tensor_output(body.unique_name("next"), source=parts[0].full(body, scope.lineage))
-    made = g.op.Scan(
-        *starts, *rows, body=body, num_scan_inputs=count, outputs=count
-    )
+    made = g.op.Scan(*starts, *rows, body=body, num_scan_inputs=count, outputs=count)
     return tuple(made) if count > 1 else (str(made[0] if isinstance(made, tuple) else made),)
 
 

@@ -6,12 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from yobx.stablehlo.dims import known_values, reshape_to
+from yobx.stablehlo.op import Op
+from yobx.stablehlo.registry import register_stablehlo_op_converter
+from yobx.stablehlo.tensor import Tensor
 from yobx.xbuilder import GraphBuilder
-
-from ..dims import known_values, reshape_to
-from ..op import Op
-from ..registry import register_stablehlo_op_converter
-from ..tensor import Tensor
 
 
 @register_stablehlo_op_converter("stablehlo.reshape", complex_parts="each")

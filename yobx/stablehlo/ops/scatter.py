@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from yobx.stablehlo import ir
+from yobx.stablehlo.op import Op
+from yobx.stablehlo.regions import monoid
+from yobx.stablehlo.registry import register_stablehlo_op_converter
+from yobx.stablehlo.tensor import full_tensor
 from yobx.xbuilder import GraphBuilder
 
-from .. import ir
-from ..op import Op
-from ..regions import monoid
-from ..registry import register_stablehlo_op_converter
-from ..tensor import full_tensor
 from .indexing import Plan, inverse, last_starts, start_vectors, window_index
 
 _REDUCTIONS = {"second": "none", "add": "add", "mul": "mul", "max": "max", "min": "min"}

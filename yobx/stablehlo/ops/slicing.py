@@ -7,20 +7,17 @@ from typing import Any
 import numpy as np
 
 from yobx.onnx_optim import OptimDim
+from yobx.stablehlo.dims import dims_of, known_values, vector
+from yobx.stablehlo.op import Op
+from yobx.stablehlo.registry import register_stablehlo_op_converter
+from yobx.stablehlo.tensor import Tensor
 from yobx.xbuilder import GraphBuilder
-
-from ..dims import dims_of, known_values, vector
-from ..op import Op
-from ..registry import register_stablehlo_op_converter
-from ..tensor import Tensor
 
 
 @register_stablehlo_op_converter("stablehlo.slice", complex_parts="each")
 def convert_slice(g: GraphBuilder, op: Op) -> Tensor | str:
     """Elements from start to limit by stride along each axis."""
-    starts, limits, strides = (
-        op.ints(n) for n in ("start_indices", "limit_indices", "strides")
-    )
+    starts, limits, strides = (op.ints(n) for n in ("start_indices", "limit_indices", "strides"))
     sizes = op.in_type().shape
     axes = [
         i

@@ -1,1 +1,76 @@
-"""Sorting."""
+"""Sorting: ``TopK`` of all elements, which is stable and takes NaN for the largest, as XLA does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from yobx.onnx_optim.tensor_type import tensor_type
+from yobx.stablehlo.dims import dims_of
+from yobx.stablehlo.op import Op
+from yobx.stablehlo.regions import SortKey, sort_keys
+from yobx.stablehlo.registry import register_stablehlo_op_converter
+from yobx.xbuilder import GraphBuilder
+
+
+@register_stablehlo_op_converter("stablehlo.sort")
+def convert_sort(g: GraphBuilder, op: Op) -> Any:
+    """One ``TopK`` for each key, least significant first; the other operands follow by index."""
+    axis = int(op.attr("dimension", -1)) % max(op.in_type().rank, 1)
+    keys = sort_keys(op.source.regions[0])
+    if keys is None:
+        raise op.unsupported("a comparator of its own", "Sort by comparing operands in order.")
+    operands = op.xs()
+    order = ""
+    for key in reversed(keys):
+        values, index = _sorted(op, operands[key.operand], key, axis, order)
+        order = index if not order else str(g.op.GatherElements(order, index, axis=axis))
+    if len(operands) == 1:
+        return values
+    alone = keys[0].operand if len(keys) == 1 else -1
+    return tuple(
+        values if i == alone else str(g.op.GatherElements(name, order, axis=axis))
+        for i, name in enumerate(operands)
+    )
+
+
+def _sorted(op: Op, x: str, key: SortKey, axis: int, order: str) -> tuple[str, str]:
+    """Sorted values and where they came from, of ``x`` in the order found so far."""
+    g = op.g
+    dtype = op.in_type(key.operand).dtype
+    if order:
+        x = str(g.op.GatherElements(x, order, axis=axis))
+    if dtype == np.bool_:
+        values, index = top_k(op, str(g.op.Cast(x, to=6)), axis, None, largest=key.descending)
+        return str(g.op.Cast(values, to=9)), index
+    return top_k(op, x, axis, None, largest=key.descending)
+
+
+def top_k(op: Op, x: str, axis: int, k: int | None, *, largest: bool) -> tuple[str, str]:
+    """Emit the ``k`` first elements in order and their int64 positions; all elements for ``None``."""
+    g = op.g
+    size = dims_of(g, x)[axis]
+    if k is not None:
+        count: Any = np.array([k])
+    elif size is not None and size.is_int():
+        count = np.array([size.as_int()])
+    else:
+        count = g.op.Shape(x, start=axis, end=axis + 1)
+    values, index = op.emit.TopK(x, count, axis=axis, largest=int(largest), outputs=2)
+    return str(values), str(index)
+
+
+@register_stablehlo_op_converter(("chlo.top_k", "composite.chlo.top_k"))
+def convert_top_k(g: GraphBuilder, op: Op) -> tuple[str, str]:
+    """``TopK`` on the last axis."""
+    k = op.attr("k")
+    if k is None:
+        k = op.attr("composite_attributes")["k"]
+    axis = op.in_type().rank - 1
+    x = op.x()
+    is_bool = op.in_type().dtype == np.bool_
+    values, index = top_k(op, g.op.Cast(x, to=6) if is_bool else x, axis, int(k), largest=True)
+    wanted = int(tensor_type(op.out_dtype(1)))
+    index = index if wanted == 7 else str(g.op.Cast(index, to=wanted))
+    return str(g.op.Cast(values, to=9)) if is_bool else values, index

@@ -22,6 +22,7 @@ _MODULES = (
     "reduce",
     "shape_ops",
     "slicing",
+    "xla_call_module",
 )
 
 
