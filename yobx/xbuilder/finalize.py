@@ -105,18 +105,29 @@ def finish(
 def _check(proto: onnx.ModelProto) -> None:
     known = {"", "ai.onnx", "ai.onnx.ml"} | {function.domain for function in proto.functions}
     full = all(opset.domain in known for opset in proto.opset_import)
-    for output in proto.graph.output:
-        tensor = output.type.tensor_type
-        unknown_type = not output.HasField("type")
-        if unknown_type or (output.type.HasField("tensor_type") and not tensor.HasField("shape")):
-            missing = "element type" if unknown_type else "rank"
-            raise GraphError(
-                f"ONNX wants element type and rank of every output. Received: output "
-                f"{output.name!r} of unknown {missing}. Try g.declare({output.name!r}, dtype, "
-                "shape) with one name or number per axis.",
-                value=output.name,
-            )
+    for kind, infos in (("input", proto.graph.input), ("output", proto.graph.output)):
+        for info in infos:
+            _check_described(kind, info)
     try:
         onnx.checker.check_model(proto, full_check=full)
     except (onnx.checker.ValidationError, onnx.shape_inference.InferenceError) as error:
         raise GraphError(f"The onnx checker refuses the model. Received: {error}") from error
+
+
+def _check_described(kind: str, info: onnx.ValueInfoProto) -> None:
+    tensor = info.type.tensor_type
+    if info.HasField("type") and (
+        not info.type.HasField("tensor_type") or tensor.HasField("shape")
+    ):
+        return
+    missing = "rank" if info.HasField("type") else "element type"
+    advice = (
+        f"g.declare({info.name!r}, dtype, shape)"
+        if kind == "output"
+        else "a shape in make_tensor_input"
+    )
+    raise GraphError(
+        f"ONNX wants element type and rank of every input and output. Received: {kind} "
+        f"{info.name!r} of unknown {missing}. Try {advice}, with one name or number per axis.",
+        value=info.name,
+    )

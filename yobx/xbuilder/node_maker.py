@@ -110,6 +110,8 @@ class NodeMaker:
         if sig is not None:
             check_types(sig, names, [self._inference.tensor(n).dtype for n in names])
         graphs = {key: value for key, value in attributes.items() if hasattr(value, "output_names")}
+        if op_type == "Split" and sig is not None and not sig.domain:
+            outputs, attributes = self._complete_split(sig, given, outputs, attributes)
         count = _output_count(op_type, callee, list(graphs.values()), outputs)
         closed = {key: self._close_graph(graph) for key, graph in graphs.items()}
         label = self._values.scopes.prefix + (name or op_type)
@@ -151,6 +153,24 @@ class NodeMaker:
             else:
                 result.append(found)
         return result
+
+    def _complete_split(
+        self,
+        sig: Signature,
+        given: Sequence[Any],
+        outputs: OutputsLike,
+        attributes: Mapping[str, Any],
+    ) -> tuple[OutputsLike, Mapping[str, Any]]:
+        """The number of outputs follows from the sizes given, or the other way round."""
+        sizes = self._constant_of(given[1]) if len(given) > 1 else attributes.get("split")
+        count = attributes.get("num_outputs")
+        if outputs is None:
+            outputs = count if sizes is None else len(sizes)
+        if sizes is None and len(given) < 2 and count is None and "num_outputs" in sig.attributes:
+            wanted = 1 if isinstance(outputs, str) or outputs is None else outputs
+            number = wanted if isinstance(wanted, int) else len(wanted)
+            attributes = {**attributes, "num_outputs": number}
+        return outputs, attributes
 
     def _constant_of(self, value: Any) -> npt.NDArray[np.generic] | None:
         return self._get_constant(value) if isinstance(value, str) else as_array(value)
