@@ -7,13 +7,14 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 import onnx
 from onnx import numpy_helper
 
 from yobx.onnx_optim.optim_shape import OptimShape
-from yobx.onnx_optim.optim_tensor import MAX_CONSTANT_SIZE, OptimTensor
-from yobx.onnx_optim.tensor_type import BY_NUMBER, TensorType
+from yobx.onnx_optim.optim_tensor import MAX_VALUE_SIZE, OptimTensor
+from yobx.onnx_optim.tensor_type import BY_NUMBER, TensorType, to_numpy
 
 __all__ = ["attribute_value", "tensor_of_proto"]
 
@@ -97,12 +98,41 @@ def array_of_proto(proto: onnx.TensorProto) -> npt.NDArray[Any] | None:
     return array
 
 
+@lru_cache(maxsize=4096)
+def _plain(number: int, dims: tuple[int, ...]) -> OptimTensor:
+    return OptimTensor(BY_NUMBER.get(number, TensorType.kUndefined), OptimShape(dims))
+
+
+@lru_cache(maxsize=4096)
+def _integers(number: int, dims: tuple[int, ...], raw: bytes) -> OptimTensor:
+    """Descriptor of integers in the wire's byte order; equal ones are one object."""
+    dtype = TensorType(number)
+    stored = np.dtype(f"<i{to_numpy(dtype).itemsize}")
+    array = np.frombuffer(raw, dtype=stored)
+    if array.size != math.prod(dims):
+        return _plain(number, dims)
+    return OptimTensor(dtype, OptimShape(dims), constant=array.reshape(dims))
+
+
+_RAW_INTEGERS = frozenset((TensorType.kInt32, TensorType.kInt64))
+_KEPT_INTEGERS = _RAW_INTEGERS | {TensorType.kBool, TensorType.kUInt8, TensorType.kInt8}
+# Other contents (scales, limits) matter for shapes only as scalars and short vectors.
+_MAX_OTHERS = 32
+
+
 def tensor_of_proto(proto: onnx.TensorProto) -> OptimTensor:
     """Descriptor of a stored tensor; contents are decoded only when they are few."""
     dims = tuple(proto.dims)
-    dtype = BY_NUMBER.get(proto.data_type, TensorType.kUndefined)
-    if math.prod(dims) <= MAX_CONSTANT_SIZE and dtype != TensorType.kUndefined:
-        array = array_of_proto(proto)
-        if array is not None and array.shape == dims:
-            return OptimTensor(dtype, OptimShape(dims), constant=array)
-    return OptimTensor(dtype, OptimShape(dims))
+    number = proto.data_type
+    size = math.prod(dims)
+    if size > MAX_VALUE_SIZE or (size > _MAX_OTHERS and number not in _KEPT_INTEGERS):
+        return _plain(number, dims)
+    if number in _RAW_INTEGERS and proto.HasField("raw_data"):
+        return _integers(number, dims, proto.raw_data)
+    plain = _plain(number, dims)
+    if plain.dtype == TensorType.kUndefined:
+        return plain
+    array = array_of_proto(proto)
+    if array is None or array.shape != dims:
+        return plain
+    return OptimTensor(plain.dtype, plain.shape, constant=array)

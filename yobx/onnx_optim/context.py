@@ -56,6 +56,7 @@ class ShapesContext:
         self.path: tuple[tuple[int, str], ...] = parent.path if parent else ()
         self.attribute_values: Mapping[str, onnx.AttributeProto] | None = None
         self.omitted: set[str] = set()
+        self.unnamed_inputs: set[str] = set()
         self.captured: dict[str, Descriptor] = {}
         self.function_chain: tuple[tuple[str, str, str], ...] = ()
         self.session: Session = parent.session if parent else (session or Session())

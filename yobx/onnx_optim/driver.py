@@ -23,9 +23,8 @@ __all__ = ["compute_node", "graph_steps", "run"]
 Step: TypeAlias = Generator[Any, Any, Any]
 
 _A = onnx.AttributeProto
-_UNKEYED = frozenset(
-    (_A.TENSOR, _A.GRAPH, _A.TENSORS, _A.GRAPHS, _A.SPARSE_TENSOR, _A.SPARSE_TENSORS)
-)
+_UNKEYED = frozenset((_A.GRAPH, _A.TENSORS, _A.GRAPHS, _A.SPARSE_TENSOR, _A.SPARSE_TENSORS))
+_MAX_KEY_BYTES = 512
 # What a rule may stumble over when an attribute has the wrong type or an array the wrong shape.
 _RULE_FAULTS = (TypeError, ValueError, LookupError, AttributeError, ArithmeticError)
 
@@ -225,7 +224,8 @@ def attribute_key(attributes: Sequence[onnx.AttributeProto]) -> tuple[bytes, ...
     """Bytes that identify small attributes; ``None`` when they hold tensors or graphs."""
     parts = []
     for attribute in attributes:
-        if attribute.type in _UNKEYED:
+        kind = attribute.type
+        if kind in _UNKEYED or (kind == _A.TENSOR and attribute.ByteSize() > _MAX_KEY_BYTES):
             return None
         parts.append(attribute.SerializeToString())
     return tuple(parts)

@@ -114,6 +114,7 @@ def _compute_graph(
 
 def _input(context: ShapesContext, value: onnx.ValueInfoProto) -> Descriptor:
     def new_dim(axis: int) -> OptimDim:
+        context.unnamed_inputs.add(value.name)
         return context.fresh_symbol(
             f"{value.name}_d{axis}",
             reason="the model does not name this size",

@@ -72,7 +72,11 @@ def _write_graphs(
 
 def name_inputs(graph: onnx.GraphProto, context: ShapesContext) -> None:
     """Write the symbols that stand for the unnamed sizes of the inputs of the main graph."""
+    if not context.unnamed_inputs:
+        return
     for value in graph.input:
+        if value.name not in context.unnamed_inputs:
+            continue
         found = context.values.get(value.name)
         if not value.type.HasField("tensor_type") or not isinstance(found, OptimTensor):
             continue
