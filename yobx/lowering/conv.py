@@ -24,7 +24,8 @@ Pairs = Sequence[tuple[Dim, Dim]]
 
 def permute_weights(g: GraphBuilder, w: str, order: Sequence[int], tag: str) -> str:
     """Return ``w`` with its axes permuted: a constant once if its value is known, else a node."""
-    name = f"{w}/{tag}"
+    # Inside an inlined function ``w`` is a local name: what it stands for tells weights apart.
+    name = f"{g.alias(w, w)}/{tag}"
     if g.has_name(name):
         return name
     value = g.get_constant(w)

@@ -101,7 +101,8 @@ def convert_depthwise_conv(
     """Convolution of each channel on its own, weights `(h, w, c, multiplier)`."""
     height, width, channels, multiplier = _weights(g, op, 1)
     window = window_of(op, (height, width))
-    name = f"{op.inputs[1].name}/depthwise"
+    weights = op.inputs[1].name
+    name = f"{g.alias(weights, weights)}/depthwise"  # a local name would not tell weights apart
     if not g.has_name(name):
         _depthwise_weights(g, op, name, (channels * multiplier, 1, height, width))
 

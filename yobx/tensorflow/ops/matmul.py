@@ -24,7 +24,7 @@ def _swapped(g: GraphBuilder, x: str, n: int, swap: bool) -> str:
     value = g.get_constant(x)
     if value is None:
         return str(g.op.Transpose(x, perm=perm))
-    name = f"{x}/transposed"
+    name = f"{g.alias(x, x)}/transposed"  # a local name would not tell weights apart
     return name if g.has_name(name) else g.make_initializer(name, np.transpose(value, perm))
 
 
