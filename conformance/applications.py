@@ -1,10 +1,10 @@
 """The 40 architectures of ``keras.applications``, converted and compared with themselves.
 
 Fresh weights prove little: batch normalisation is the identity, and the output of a deep random
-network hardly depends on its input, or amplifies rounding without bound. So every kernel is scaled by
-its fan-in, biases, scales and offsets are random, and the statistics of every batch normalisation are
-those of the data that reach it. How far the outputs move when the inputs move by one part in a million
-says what float32 can be asked for.
+network hardly depends on its input, or amplifies rounding without bound. So every kernel is scaled
+by its fan-in, biases, scales and offsets are random, and the statistics of every batch
+normalisation are those of the data that reach it. How far the outputs move when the inputs move by
+one part in a million says what float32 can be asked for.
 
 Run ``python -m conformance.applications`` for all of them, or name some.
 """

@@ -130,5 +130,8 @@ def test_resource_as_an_output() -> None:
                 tensor=x, element_shape=tf.constant([], tf.int32)
             ),
             (data(2),),
-            extra_converters={"TensorListFromTensor": lambda g, sts, outputs, op: ""},
+            extra_converters={
+                "TensorListFromTensor": lambda g, sts, outputs, op: "",
+                "Identity": lambda g, sts, outputs, op: "",
+            },
         )

@@ -96,6 +96,8 @@ def convert_operations(
             continue
         if op.type == "PlaceholderWithDefault":
             g.alias(op.outputs[0].name, op.inputs[0].name)
+        elif op.type == "Identity" and op.inputs[0].dtype.name == "resource":
+            _bind(g, conversion, op.outputs[0].name, op.inputs[0].name)
         elif op.type in CALLS and op.type not in conversion.extra_converters:
             _inline(g, op, conversion)
         else:
@@ -119,7 +121,12 @@ def _inline(g: GraphBuilder, op: Any, conversion: Conversion) -> None:
             g, body, [tensor.name for tensor in op.inputs], prefix=op.name
         )
     for tensor, value in zip(op.outputs, values, strict=True):
-        if g.has_name(value):
-            g.alias(tensor.name, value)
-        else:
-            conversion.bind_resource(tensor.name, conversion.resource(value))
+        _bind(g, conversion, tensor.name, value)
+
+
+def _bind(g: GraphBuilder, conversion: Conversion, name: str, value: str) -> None:
+    """Makes ``name`` mean what ``value`` means: a value, or a captured resource."""
+    if g.has_name(value):
+        g.alias(name, value)
+    else:
+        conversion.bind_resource(name, conversion.resource(value))
