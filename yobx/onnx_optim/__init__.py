@@ -2,10 +2,12 @@
 
 from yobx.onnx_optim.context import ShapesContext
 from yobx.onnx_optim.events import ShapeEvent, ShapeEventAction
+from yobx.onnx_optim.explain import blame, explain
 from yobx.onnx_optim.inference import compute_shapes, infer_shapes
+from yobx.onnx_optim.local_functions import expand_local_function_call
 from yobx.onnx_optim.node_view import NodeView
 from yobx.onnx_optim.optim_dim import OptimDim
-from yobx.onnx_optim.optim_sequence import OptimOptional, OptimSequence, Presence
+from yobx.onnx_optim.optim_sequence import OptimOptional, OptimSequence
 from yobx.onnx_optim.optim_shape import OptimShape
 from yobx.onnx_optim.optim_tensor import OptimTensor
 from yobx.onnx_optim.registry import register_shape_function
@@ -18,12 +20,14 @@ __all__ = [
     "OptimSequence",
     "OptimShape",
     "OptimTensor",
-    "Presence",
     "ShapeEvent",
     "ShapeEventAction",
     "ShapesContext",
     "TensorType",
+    "blame",
     "compute_shapes",
+    "expand_local_function_call",
+    "explain",
     "infer_shapes",
     "register_shape_function",
 ]

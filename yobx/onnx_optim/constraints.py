@@ -44,7 +44,7 @@ class Constraints:
         left, right = OptimDim(a), OptimDim(b)
         if left == right or self.has(left, right):
             return False
-        low, high = difference(self.simplify(left), self.simplify(right)).bounds()
+        low, high = (self.simplify(left) - self.simplify(right)).bounds()
         if (low is not None and low > 0) or (high is not None and high < 0):
             raise ShapeContradictionError(
                 f"Two dimensions that must be equal never are. Received: {left} and {right}."
@@ -109,6 +109,10 @@ class Constraints:
             return whole
         return whole.substitute(self._solved)
 
+    def solutions(self) -> dict[str, OptimDim]:
+        """Symbols that an equality expresses by others."""
+        return dict(self._solved)
+
     def has_solutions(self) -> bool:
         """True when :meth:`simplify` may change something."""
         return bool(self._solved)
@@ -124,7 +128,7 @@ class Constraints:
         left, right = OptimDim(a), OptimDim(b)
         if left == right or self.has_at_most(left, right):
             return False
-        low, high = difference(left, right).bounds()
+        low, high = (left - right).bounds()
         if high is not None and high <= 0:
             return False
         if low is not None and low > 0:
@@ -173,11 +177,6 @@ class Constraints:
         self._at_most.clear()
         self._solved = self._parent._solved if self._parent else {}
         self.token = next(_TOKENS)
-
-
-def difference(a: OptimDim, b: OptimDim) -> OptimDim:
-    """``a - b``."""
-    return a - b
 
 
 def _ordered(a: OptimDim, b: OptimDim) -> tuple[OptimDim, OptimDim]:

@@ -18,6 +18,7 @@ from yobx.onnx_optim.session import Origin, Session
 
 if TYPE_CHECKING:
     from yobx.onnx_optim.declared import Contradiction
+    from yobx.onnx_optim.explain import Blame, Explanation
     from yobx.onnx_optim.node_view import NodeView
 
 __all__ = ["ShapesContext"]
@@ -443,6 +444,20 @@ class ShapesContext:
     def assumptions(self) -> list[str]:
         """Equations that declared types claim and nothing proves; they are not used."""
         return list(self.session.assumptions)
+
+    # -- explanations
+
+    def explain(self, name: str) -> Explanation:
+        """The chain of nodes and reasons behind what is unknown in a value or symbol."""
+        from yobx.onnx_optim.explain import explain
+
+        return explain(self, name)
+
+    def blame(self, limit: int = 10) -> list[Blame]:
+        """The nodes that cost most precision, worst first."""
+        from yobx.onnx_optim.explain import blame
+
+        return blame(self, limit=limit)
 
     # -- log
 

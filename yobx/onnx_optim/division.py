@@ -321,7 +321,7 @@ def _extremum(kind: str, args: Iterable[Terms]) -> Terms:
         kept.append(candidate)
     if len(kept) == 1:
         return kept[0]
-    kept.sort(key=lambda t: (as_constant(t) is not None, [([x.key for x in m], c) for m, c in t]))
+    kept.sort(key=lambda t: (as_constant(t) is not None, [([x.rank for x in m], c) for m, c in t]))
     return _function(kind, *kept)
 
 

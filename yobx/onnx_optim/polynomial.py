@@ -33,11 +33,13 @@ class Atom:
         kind: ``"symbol"``, ``"floordiv"``, ``"mod"``, ``"max"`` or ``"min"``.
         name: Name of the symbol, ``""`` for a function.
         args: Arguments of the function.
-        key: Text of the atom, which identifies it and orders it.
+        key: Text of the atom, which identifies it.
+        rank: Place among the factors of a product.
+        symbols: Names of the symbols in it.
         depth: Nesting of functions, 0 for a symbol.
     """
 
-    __slots__ = ("__weakref__", "_bounds", "args", "depth", "key", "kind", "name", "symbols")
+    __slots__ = ("__weakref__", "_bounds", "args", "depth", "key", "kind", "name", "rank", "symbols")
 
     _interned: ClassVar[weakref.WeakValueDictionary[str, Atom]] = weakref.WeakValueDictionary()
 
@@ -46,6 +48,7 @@ class Atom:
     args: tuple[Terms, ...]
     key: str
     depth: int
+    rank: tuple[bool, str]
     symbols: frozenset[str]
     _bounds: tuple[int | None, int | None] | None
 
@@ -81,6 +84,8 @@ class Atom:
         self.symbols = (
             frozenset((name,)) if kind == "symbol" else frozenset().union(*map(symbols_of, args))
         )
+        # Symbols come before functions.
+        self.rank = (depth > 0, key)
         self._bounds = None
         cls._interned[key] = self
         return self
@@ -150,12 +155,12 @@ def symbols_of(a: Terms) -> frozenset[str]:
     return found
 
 
-def _order(term: tuple[Monomial, int]) -> tuple[bool, list[str]]:
-    return (not term[0], [atom.key for atom in term[0]])
+def _order(term: tuple[Monomial, int]) -> tuple[bool, list[tuple[bool, str]]]:
+    return (not term[0], [atom.rank for atom in term[0]])
 
 
-def _by_key(atom: Atom) -> str:
-    return atom.key
+def _by_rank(atom: Atom) -> tuple[bool, str]:
+    return atom.rank
 
 
 def normal(collected: Mapping[Monomial, int]) -> Terms:
@@ -209,7 +214,7 @@ def multiply(a: Terms, b: Terms) -> Terms:
     for mono_a, coef_a in a:
         for mono_b, coef_b in b:
             mono = (
-                tuple(sorted(mono_a + mono_b, key=_by_key))
+                tuple(sorted(mono_a + mono_b, key=_by_rank))
                 if mono_a and mono_b
                 else (mono_a or mono_b)
             )

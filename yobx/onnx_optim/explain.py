@@ -1,0 +1,273 @@
+"""Why something is unknown: the chain behind one value, and the nodes that cost most."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import onnx
+
+from yobx.errors import ShapeError
+from yobx.onnx_optim.context import ShapesContext
+from yobx.onnx_optim.model_io import captured_names
+from yobx.onnx_optim.optim_sequence import Descriptor, OptimOptional, OptimSequence
+from yobx.onnx_optim.tensor_type import TensorType
+
+__all__ = ["Blame", "Explanation", "Step", "blame", "explain"]
+
+MAX_STEPS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One link of an explanation.
+
+    Attributes:
+        value: Name of the value or symbol.
+        known: What is known of it, as text.
+        node: The node that computes it, ``""`` for an input.
+        reason: Why no more is known; ``""`` when it only passes on what its inputs lack.
+        depth: Distance from the value asked about.
+    """
+
+    value: str
+    known: str
+    node: str
+    reason: str
+    depth: int
+
+    def __str__(self) -> str:
+        why = f": {self.reason}" if self.reason else ""
+        by = f" from {self.node}" if self.node else ""
+        return f"{'  ' * min(self.depth, 12)}{self.value} is {self.known}{by}{why}"
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """The chain of nodes and reasons behind a value, nearest first."""
+
+    name: str
+    steps: tuple[Step, ...] = field(default_factory=tuple)
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.steps))
+
+    def __iter__(self) -> Iterator[Step]:
+        return iter(self.steps)
+
+    def __len__(self) -> int:
+        return len(self.steps)
+
+
+@dataclass(frozen=True, slots=True)
+class Blame:
+    """What one node costs.
+
+    Attributes:
+        node: The node.
+        reason: Why it cannot say more.
+        values: Number of values that are less known because of it.
+    """
+
+    node: str
+    reason: str
+    values: int
+
+    def __str__(self) -> str:
+        return f"{self.values} values: {self.node}: {self.reason}"
+
+
+def describe(descriptor: Descriptor) -> str:
+    """One line about a value, as a reader of models would write it."""
+    if isinstance(descriptor, OptimOptional):
+        return f"optional({describe(descriptor.element)}), present: {descriptor.present.value}"
+    if isinstance(descriptor, OptimSequence):
+        length = "?" if descriptor.length is None else str(descriptor.length)
+        return f"seq of {length} x {descriptor.elem_dtype.name[1:].lower()}{descriptor.elem_shape}"
+    if descriptor.dtype.is_map:
+        return descriptor.dtype.onnx_text()
+    kind = "?" if descriptor.dtype == TensorType.kUndefined else descriptor.dtype.name[1:].lower()
+    return f"{kind}{descriptor.shape}"
+
+
+def symbols_in(descriptor: Descriptor) -> frozenset[str]:
+    """Symbols of the sizes of a value."""
+    if isinstance(descriptor, OptimOptional):
+        return symbols_in(descriptor.element)
+    if isinstance(descriptor, OptimSequence):
+        length = frozenset[str]() if descriptor.length is None else descriptor.length.symbols()
+        return length | descriptor.elem_shape.symbols()
+    return descriptor.shape.symbols()
+
+
+def is_vague(descriptor: Descriptor) -> bool:
+    """True when element type, rank or length is not known."""
+    if isinstance(descriptor, OptimOptional):
+        return is_vague(descriptor.element)
+    if isinstance(descriptor, OptimSequence):
+        return descriptor.length is None or not descriptor.elem_shape.has_rank()
+    if descriptor.dtype.is_map:
+        return False
+    return descriptor.dtype == TensorType.kUndefined or not descriptor.shape.has_rank()
+
+
+class _Producers:
+    """Finds the node that computes a value of a context."""
+
+    def __init__(self) -> None:
+        self._tables: dict[int, dict[str, tuple[int, onnx.NodeProto]]] = {}
+
+    def find(self, context: ShapesContext, name: str) -> tuple[int, onnx.NodeProto] | None:
+        table = self._tables.get(id(context))
+        if table is None:
+            table = dict(context.producers)
+            for index, node in enumerate(() if context.graph is None else context.graph.node):
+                table.update((output, (index, node)) for output in node.output)
+            self._tables[id(context)] = table
+        return table.get(name)
+
+
+def owner_of(context: ShapesContext, name: str) -> ShapesContext | None:
+    """The context, here, around or inside, in which a value is set."""
+    scope: ShapesContext | None = context
+    while scope is not None:
+        if name in scope.values:
+            return scope
+        scope = scope.outer
+    return next((inner for inner in all_contexts(context) if name in inner.values), None)
+
+
+def all_contexts(context: ShapesContext) -> Iterator[ShapesContext]:
+    """A context and all contexts below it."""
+    stack = [context]
+    seen: set[int] = set()
+    while stack:
+        scope = stack.pop()
+        if id(scope) in seen:
+            continue
+        seen.add(id(scope))
+        yield scope
+        stack.extend(scope.subgraph_contexts().values())
+
+
+def explain(context: ShapesContext, name: str) -> Explanation:
+    """The chain behind what is unknown or data-dependent in a value.
+
+    Args:
+        context: A context in which the value was inferred.
+        name: Name of a value, or of a symbol.
+
+    Raises:
+        ShapeError: Nothing of that name is known.
+    """
+    origins = context.session.origins
+    producers = _Producers()
+    steps: list[Step] = []
+    queue: list[tuple[str, int]] = [(name, 0)]
+    seen: set[str] = set()
+    while queue and len(steps) < MAX_STEPS:
+        current, depth = queue.pop(0)
+        if current in seen:
+            continue
+        seen.add(current)
+        scope = owner_of(context, current)
+        if scope is None:
+            origin = origins.get(current)
+            if origin is None:
+                if depth == 0:
+                    raise ShapeError(
+                        "Only a value or symbol of the model can be explained. Received: "
+                        f"{name!r}, which was not inferred.",
+                        value=name,
+                    )
+                continue
+            bound = "" if origin.upper is None else f", at most {origin.upper}"
+            steps.append(Step(current, f"a size{bound}", origin.node, origin.reason, depth))
+            queue += [(i, depth + 1) for i in origin.inputs if i and _interesting(context, i)]
+            continue
+        descriptor = scope.values[current]
+        made = producers.find(scope, current)
+        node = "" if made is None else describe_node(*made)
+        steps.append(Step(current, describe(descriptor), node, _reason(scope, current), depth))
+        queue += [(s, depth + 1) for s in sorted(symbols_in(descriptor)) if s in origins]
+        if made is not None and is_vague(descriptor):
+            sources = sorted(captured_names(made[1]))
+            queue += [(i, depth + 1) for i in sources if _interesting(scope, i)]
+    return Explanation(name, tuple(steps))
+
+
+def describe_node(index: int, node: onnx.NodeProto) -> str:
+    """Words that find a node."""
+    name = f" {node.name!r}" if node.name else ""
+    place = f" at index {index}" if index >= 0 else ""
+    return f"{node.op_type}{name}{place}"
+
+
+def _reason(scope: ShapesContext, name: str) -> str:
+    return scope.reasons.get(name, "")
+
+
+def _interesting(context: ShapesContext, name: str) -> bool:
+    """True when a value is itself not fully known."""
+    found = context.lookup(name)
+    if found is None:
+        return False
+    generated = context.session.origins
+    return is_vague(found) or any(s in generated for s in symbols_in(found))
+
+
+def blame(
+    model: onnx.ModelProto | ShapesContext | str | os.PathLike[str], *, limit: int = 10
+) -> list[Blame]:
+    """The nodes that cost most precision, worst first.
+
+    Args:
+        model: A model, the path of one, or a context that was filled before.
+        limit: Number of nodes to name.
+    """
+    if isinstance(model, ShapesContext):
+        root = model
+    else:
+        from yobx.onnx_optim.inference import compute_shapes
+        from yobx.onnx_optim.model_io import load_model
+
+        root = ShapesContext()
+        compute_shapes(root, load_model(model), policy="check")
+    origins = root.session.origins
+    counts: Counter[tuple[str, str]] = Counter()
+    producers = _Producers()
+    for scope in all_contexts(root):
+        causes: dict[str, frozenset[tuple[str, str]]] = {}
+        for name, descriptor in scope.values.items():
+            found = {
+                (origins[s].node or f"input {origins[s].value!r}", origins[s].reason)
+                for s in symbols_in(descriptor)
+                if s in origins
+            }
+            if is_vague(descriptor):
+                found |= _causes(scope, name, producers, causes)
+            causes[name] = frozenset(found)
+            counts.update(found)
+    ranked = counts.most_common(limit)
+    return [Blame(node, reason, number) for (node, reason), number in ranked]
+
+
+def _causes(
+    scope: ShapesContext,
+    name: str,
+    producers: _Producers,
+    causes: dict[str, frozenset[tuple[str, str]]],
+) -> frozenset[tuple[str, str]]:
+    """Why a value is vague: its own reason, or those of the vague inputs of its node."""
+    made = producers.find(scope, name)
+    if made is None:
+        return frozenset(((f"input {name!r}", "its type is not declared"),))
+    reason = scope.reasons.get(name, "")
+    inherited = frozenset[tuple[str, str]]().union(
+        *(causes.get(source, frozenset()) for source in captured_names(made[1]))
+    )
+    if inherited:
+        return inherited
+    return frozenset(((describe_node(*made), reason or "the rule does not say"),))
