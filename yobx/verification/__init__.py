@@ -1,11 +1,19 @@
-"""Proof that a converted model does what its original does: comparison, shape proof, localisation."""
+"""Proof that a converted model does what its original does: comparison, shape proof,
+localisation.
+"""
 
 from __future__ import annotations
 
-from .check import CheckResult, check_conversion, run_check
-from .options import CheckKeywords, CheckOptions
-from .report import PHASES, ConversionReport, Outcome
-from .sources import register_source
+from yobx.verification.check import (
+    CheckResult,
+    PreparedCheck,
+    check_conversion,
+    prepare_check,
+    run_check,
+)
+from yobx.verification.options import CheckKeywords, CheckOptions
+from yobx.verification.report import PHASES, ConversionReport, Outcome
+from yobx.verification.sources import register_source
 
 __all__ = [
     "PHASES",
@@ -14,7 +22,9 @@ __all__ = [
     "CheckResult",
     "ConversionReport",
     "Outcome",
+    "PreparedCheck",
     "check_conversion",
+    "prepare_check",
     "register_source",
     "run_check",
 ]

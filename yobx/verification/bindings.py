@@ -1,7 +1,8 @@
 """Sizes for the dynamic dimensions of a model.
 
-Each symbol gets a prime of its own, different from every fixed size of the model: a swapped, doubled or forgotten
-symbol then shows. A second set of primes repeats this, and 1 finds broadcasting and squeezing by accident.
+Each symbol gets a prime of its own, different from every fixed size of the model: a swapped,
+doubled or forgotten symbol then shows. A second set of primes repeats this, and 1 finds
+broadcasting and squeezing by accident.
 """
 
 from __future__ import annotations
@@ -15,9 +16,9 @@ import numpy as np
 import onnx
 from numpy.typing import NDArray
 
-from ..errors import ArgumentError
-from .inputs import resize
-from .runner import input_names
+from yobx.errors import ArgumentError
+from yobx.verification.inputs import resize
+from yobx.verification.runner import input_names
 
 __all__ = ["AUTO", "Binding", "InputAxes", "axes_of_inputs", "choose_bindings", "resized"]
 
@@ -92,8 +93,8 @@ def choose_bindings(
         model: The converted model, whose fixed sizes are avoided.
         axes: Dimensions of its inputs.
         sample: The inputs given, in the same order.
-        asked: Labels out of ``primes``, ``primes2``, ``ones``, ``sample``, or dicts symbol -> size; all three
-            automatic ones by default.
+        asked: Labels out of ``primes``, ``primes2``, ``ones``, ``sample``, or dicts symbol ->
+            size; all three automatic ones by default.
 
     Returns:
         The bindings; one called ``sample`` when nothing is dynamic.
@@ -180,11 +181,13 @@ def _fixed_sizes(model: onnx.ModelProto) -> set[int]:
     return sizes
 
 
-def _primes_for(axes: Sequence[InputAxes], natural: Mapping[str, int], taken: set[int]) -> dict[str, int]:
+def _primes_for(
+    axes: Sequence[InputAxes], natural: Mapping[str, int], taken: set[int]
+) -> dict[str, int]:
     """A distinct prime near the sample size for each symbol.
 
-    Batch sizes grow from 5. Other sizes shrink first: positions beyond the sample may not exist (an embedding
-    of positions), smaller ones always do.
+    Batch sizes grow from 5. Other sizes shrink first: positions beyond the sample may not exist
+    (an embedding of positions), smaller ones always do.
     """
     used = set(taken)
     batch = _batch_symbols(axes)
@@ -219,7 +222,8 @@ def _custom(entry: Mapping[str, int], natural: Mapping[str, int]) -> Binding:
     for symbol, size in entry.items():
         if not isinstance(size, int) or isinstance(size, bool) or size < 0:
             raise ArgumentError(
-                f"a size is an integer, 0 or more. Received: {symbol}={size!r}.", argument="bindings"
+                f"a size is an integer, 0 or more. Received: {symbol}={size!r}.",
+                argument="bindings",
             )
     sizes = {**natural, **entry}
     return Binding(",".join(f"{s}={n}" for s, n in entry.items()), sizes)

@@ -1,34 +1,48 @@
-"""One check from end to end: convert, validate, run, compare, prove the shapes, and say where it differs."""
+"""One check from end to end: convert, validate, run, compare, prove the shapes, and say where it
+differs.
+"""
 
 from __future__ import annotations
 
+import copy
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Unpack
 
 import numpy as np
 import onnx
 from numpy.typing import NDArray
 
-from ..errors import ArgumentError, ShapeError, TraceError, YobxError
-from . import tree
-from .bindings import Binding, InputAxes, axes_of_inputs, choose_bindings, resized
-from .comparison import compare
-from .environment import versions
-from .localize import Evidence, localize
-from .options import CheckKeywords, CheckOptions, make_options
-from .report import BindingReport, ConversionReport, Outcome, OutputReport, PhaseReport
-from .runner import LoadError, RunError, Session, exposed, input_names
-from .sensitivity import Sensitivity
-from .shape_proof import Statement, merge, prove, stated
-from .sources import NamedArray, Source, find_source, is_tensor
-from .tolerances import Tolerances, load_tolerances
+from yobx.errors import ArgumentError, ShapeError, TraceError, YobxError
+from yobx.verification import tree
+from yobx.verification.bindings import Binding, InputAxes, axes_of_inputs, choose_bindings, resized
+from yobx.verification.comparison import compare
+from yobx.verification.environment import versions
+from yobx.verification.localize import Evidence, localize
+from yobx.verification.options import BindingRequest, CheckKeywords, CheckOptions, make_options
+from yobx.verification.report import (
+    BindingReport,
+    ConversionReport,
+    Outcome,
+    OutputReport,
+    PhaseReport,
+)
+from yobx.verification.runner import LoadError, RunError, Session, exposed, input_names
+from yobx.verification.sensitivity import Sensitivity
+from yobx.verification.shape_proof import Statement, merge, prove, stated
+from yobx.verification.sources import NamedArray, Source, find_source, is_tensor
+from yobx.verification.tolerances import Tolerances, load_tolerances
 
-__all__ = ["CheckResult", "check_conversion", "run_check"]
+__all__ = ["CheckResult", "PreparedCheck", "check_conversion", "prepare_check", "run_check"]
 
-_PHASE_OF = {"dtype": "structure", "missing": "structure", "extra": "structure", "rank": "shape-match"}
+_PHASE_OF = {
+    "dtype": "structure",
+    "missing": "structure",
+    "extra": "structure",
+    "rank": "shape-match",
+}
 
 
 @dataclass
@@ -96,10 +110,12 @@ def check_conversion(
     """Converts a model and compares the result with the original.
 
     Args:
-        model: Keras model or layer, TensorFlow function, module or SavedModel, JAX callable, ``.keras`` or ``.onnx``
-            file, or a `ModelProto` with ``reference=``.
-        args: Tuple of inputs, as `yobx.tensorflow.to_onnx` takes them; made from the model's signature if `None`.
-        **options: Every keyword of `yobx.tensorflow.to_onnx` by the same name, and those of `CheckOptions`.
+        model: Keras model or layer, TensorFlow function, module or SavedModel, JAX callable,
+            ``.keras`` or ``.onnx`` file, or a `ModelProto` with ``reference=``.
+        args: Tuple of inputs, as `yobx.tensorflow.to_onnx` takes them; made from the model's
+            signature if `None`.
+        **options: Every keyword of `yobx.tensorflow.to_onnx` by the same name, and those of
+            `CheckOptions`.
 
     Returns:
         The findings. Differences raise nothing; ``report.raise_if_failed()`` does.
@@ -124,6 +140,24 @@ def run_check(model: Any, args: Any = None, **options: Unpack[CheckKeywords]) ->
     Raises:
         ArgumentError: If an option is unknown or wrong.
     """
+    prepared = prepare_check(model, args, **options)
+    return prepared.run(make_options(options).binding_requests())
+
+
+def prepare_check(model: Any, args: Any = None, **options: Unpack[CheckKeywords]) -> PreparedCheck:
+    """Converts, validates and loads a model once, so that several bindings can share it.
+
+    Args:
+        model: As for `check_conversion`.
+        args: As for `check_conversion`.
+        **options: As for `check_conversion`; ``bindings`` is left to `PreparedCheck.run`.
+
+    Returns:
+        The converted model, ready to run; a failure so far is in its report.
+
+    Raises:
+        ArgumentError: If an option is unknown or wrong.
+    """
     chosen = make_options(options)
     table = load_tolerances(chosen.tolerances, scale=chosen.tolerance_scale)
     report = ConversionReport(
@@ -133,11 +167,51 @@ def run_check(model: Any, args: Any = None, **options: Unpack[CheckKeywords]) ->
     try:
         checker.prepare(model, args)
         checker.validate()
-        checker.run()
-        checker.judge()
     except _Stop:
-        pass
-    return checker.result
+        return PreparedCheck(checker, ready=False)
+    return PreparedCheck(checker, ready=True)
+
+
+@dataclass
+class PreparedCheck:
+    """A converted and loaded model.
+
+    Attributes:
+        ready: Whether it can be run.
+    """
+
+    _checker: _Checker
+    ready: bool
+    _used: bool = False
+
+    @property
+    def result(self) -> CheckResult:
+        """What is known before any run."""
+        return self._checker.result
+
+    def run(self, bindings: Sequence[BindingRequest] | None = None) -> CheckResult:
+        """Runs and compares under some bindings.
+
+        Args:
+            bindings: As in `CheckOptions.bindings`.
+
+        Returns:
+            A result of its own. The time of the conversion is counted in the first one.
+        """
+        base = self._checker
+        report = copy.deepcopy(base.result.report)
+        if self._used:
+            for phase in report.phases:
+                phase.seconds = 0.0
+        self._used = True
+        checker = replace(base, result=replace(base.result, report=report, runs=[]))
+        if self.ready:
+            try:
+                checker.run(bindings)
+                checker.judge()
+            except _Stop:
+                pass
+        return checker.result
 
 
 @dataclass
@@ -149,7 +223,9 @@ class _Checker:
     axes: list[InputAxes] = field(default_factory=list)
     inferred: onnx.ModelProto | None = None
     bounds: dict[str, str] = field(default_factory=dict)
+    plain: Session | None = None
     everything: Session | None = None
+    sensitivity: Sensitivity | None = None
 
     @property
     def report(self) -> ConversionReport:
@@ -163,14 +239,16 @@ class _Checker:
 
     @contextmanager
     def phase(self, name: str, *, stops: bool = True) -> Iterator[PhaseReport]:
-        """Times a phase and records whatever ends it: the one place where any exception is caught."""
+        """Times a phase and records whatever ends it: the one place where any exception is
+        caught.
+        """
         entry = self.report.phase(name)
         start = time.perf_counter()
         try:
             yield entry
         except (_Stop, KeyboardInterrupt, SystemExit):
             raise
-        except Exception as error:  # noqa: BLE001 - a model may raise anything, and it is a finding
+        except Exception as error:
             self.fail(name, str(error) or type(error).__name__, error)
             if stops:
                 raise _Stop from error
@@ -190,7 +268,8 @@ class _Checker:
             entry.error_type = type(error).__name__
             self.result.error = error
 
-    # ---- import, trace, convert --------------------------------------------------------------------------
+    # ---- import, trace, convert
+    # --------------------------------------------------------------------------
 
     def prepare(self, model: Any, args: Any) -> None:
         """Finds the source, its inputs, and converts it."""
@@ -206,7 +285,13 @@ class _Checker:
                     "Try args=(array, ...).",
                     argument="args",
                 )
-            self.args = args if type(args) is tuple else (args,) if not isinstance(args, list) else tuple(args)
+            self.args = (
+                args
+                if type(args) is tuple
+                else (args,)
+                if not isinstance(args, list)
+                else tuple(args)
+            )
             self.args = source_arrays(self.args, self.report.seed)
         start = time.perf_counter()
         try:
@@ -215,7 +300,7 @@ class _Checker:
             self.report.phase("trace").seconds = time.perf_counter() - start
             self.fail("trace", str(error), error)
             raise _Stop from error
-        except Exception as error:  # noqa: BLE001 - a converter may raise anything, and it is a finding
+        except Exception as error:
             self.report.phase("trace").outcome = Outcome.PASSED
             prefix = "" if isinstance(error, YobxError) else f"{type(error).__name__}: "
             self.fail("convert", prefix + str(error), error)
@@ -225,9 +310,12 @@ class _Checker:
         ready = Outcome.NOT_APPLICABLE if source.framework == "onnx" else Outcome.PASSED
         self.report.phase("trace").outcome = self.report.phase("convert").outcome = ready
         self.report.nodes = len(self.model.graph.node)
-        self.report.opset = next((o.version for o in self.model.opset_import if o.domain in {"", "ai.onnx"}), 0)
+        self.report.opset = next(
+            (o.version for o in self.model.opset_import if o.domain in {"", "ai.onnx"}), 0
+        )
 
-    # ---- check, shapes, load -----------------------------------------------------------------------------
+    # ---- check, shapes, load
+    # -----------------------------------------------------------------------------
 
     def validate(self) -> None:
         """Runs the onnx checker and shape inference, and loads the model."""
@@ -245,18 +333,24 @@ class _Checker:
         with self.phase("load"):
             session = Session(self.model, provider=self.report.provider)
             self.result.session = session.raw
-            self._plain = session
+            self.plain = session
             try:
-                self.everything = Session(exposed(self.model), provider=self.report.provider, optimise=False)
+                self.everything = Session(
+                    exposed(self.model), provider=self.report.provider, optimise=False
+                )
             except LoadError as error:
                 self.report.notes.append(f"intermediate values could not be exposed: {error}")
+        self.sensitivity = Sensitivity(
+            self.model, self.table, self.report.provider, self.report.seed
+        )
         warnings = [*session.warnings, *(self.everything.warnings if self.everything else [])]
         for warning in dict.fromkeys(warnings):
             self.fail("check", f"onnxruntime {warning}")
 
-    # ---- run -----------------------------------------------------------------------------------------------
+    # ---- run
+    # -----------------------------------------------------------------------------------------------
 
-    def run(self) -> None:
+    def run(self, requests: Sequence[BindingRequest] | None) -> None:
         """Runs source and converted model under every binding."""
         leaves = [leaf for _, leaf in tree.flatten(self.args) if is_tensor(leaf)]
         self.axes = axes_of_inputs(self.model)
@@ -264,7 +358,7 @@ class _Checker:
             self._check_inputs(leaves)
         self.report.phase("structure").outcome = Outcome.NOT_REACHED
         with self.phase("run"):
-            for binding in choose_bindings(self.model, self.axes, leaves, self.options.binding_requests()):
+            for binding in choose_bindings(self.model, self.axes, leaves, requests):
                 self._run_binding(binding, leaves)
             if not self.result.runs and self.report.phase("run").outcome is not Outcome.FAILED:
                 self.fail("run", "the source refuses every binding: nothing could be compared")
@@ -296,11 +390,14 @@ class _Checker:
                 entry.note = f"the source refuses {binding.describe()}: {_short(error)}"
             else:
                 entry.note = f"the source refuses {binding.describe()}: {_short(error)}"
-                self.fail("run", f"the source fails under {binding.describe()}: {_short(error)}", error)
+                self.fail(
+                    "run", f"the source fails under {binding.describe()}: {_short(error)}", error
+                )
             return
         feeds = dict(zip(input_names(self.model), arrays, strict=True))
         try:
-            plain = self._plain.run(feeds)
+            assert self.plain is not None
+            plain = self.plain.run(feeds)
             values: dict[str, Any] = dict(feeds)
             if self.everything is not None:
                 every = self.everything.run(feeds)
@@ -316,11 +413,13 @@ class _Checker:
             self.fail("shape-match", f"onnxruntime {warning}, under {binding.describe()}")
         self.result.runs.append(BindingRun(binding, args, feeds, expected, plain.values, values))
 
-    # ---- structure, shapes, values -----------------------------------------------------------------------
+    # ---- structure, shapes, values
+    # -----------------------------------------------------------------------
 
     def judge(self) -> None:
         """Compares structure, shapes and values, and looks for the first difference."""
-        sensitivity = Sensitivity(self.model, self.table, self.report.provider, self.report.seed)
+        assert self.sensitivity is not None
+        sensitivity = self.sensitivity
         with self.phase("structure", stops=False):
             self._check_structure()
         with self.phase("shape-match", stops=False):
@@ -353,10 +452,14 @@ class _Checker:
                 self._missing(name or f"output {position}", "missing")
         for position, (got, wanted) in enumerate(zip(have, want, strict=False)):
             if wanted and got != wanted:
-                self.fail("structure", f"output {position} is called {got!r}, in the source {wanted!r}")
+                self.fail(
+                    "structure", f"output {position} is called {got!r}, in the source {wanted!r}"
+                )
 
     def _missing(self, name: str, category: str) -> None:
-        message = {"missing": "missing from the converted model", "extra": "unknown to the source"}[category]
+        message = {"missing": "missing from the converted model", "extra": "unknown to the source"}[
+            category
+        ]
         self.report.outputs.append(
             OutputReport(name, outcome=Outcome.FAILED, category=category, notes=[message])
         )
@@ -382,7 +485,9 @@ class _Checker:
             for name, (_, value) in zip(run.actual, run.expected, strict=False)
         ]
         allowances = {
-            name: sensitivity.strict(name, np.asarray(want).dtype if not isinstance(want, list) else np.dtype("O"))
+            name: sensitivity.strict(
+                name, np.asarray(want).dtype if not isinstance(want, list) else np.dtype("O")
+            )
             for name, _, want in pairs
         }
         unknown = [name for name, allowance in allowances.items() if allowance is None]
@@ -401,7 +506,9 @@ class _Checker:
         for output in self.report.outputs:
             if output.outcome is Outcome.PASSED:
                 continue
-            phase = _PHASE_OF.get(output.category, "shape-match" if output.category == "shape" else "values")
+            phase = _PHASE_OF.get(
+                output.category, "shape-match" if output.category == "shape" else "values"
+            )
             message = f"{output.name}: {output.notes[0] if output.notes else output.category}"
             if output.failed:
                 if phase == "values":
@@ -414,8 +521,13 @@ class _Checker:
                 self.report.phase("values").messages.append(message)
 
     def _localize(self, sensitivity: Sensitivity) -> None:
-        wrong = next(o for o in self.report.outputs if o.failed and o.category not in {"missing", "extra"})
-        run = next((r for r in self.result.runs if r.binding.describe() == wrong.binding), self.result.runs[0])
+        wrong = next(
+            o for o in self.report.outputs if o.failed and o.category not in {"missing", "extra"}
+        )
+        run = next(
+            (r for r in self.result.runs if r.binding.describe() == wrong.binding),
+            self.result.runs[0],
+        )
         assert self.result.source is not None
         evidence = Evidence(
             model=self.model,
@@ -439,33 +551,36 @@ class _Checker:
         if bare:
             entry.outcome = Outcome.WARNING
             shown = ", ".join(f"{n.op_type} {n.name or n.output[0]}" for n in bare[:4])
-            entry.messages.append(f"{len(bare)} of {len(nodes)} nodes do not say where they come from: {shown}")
+            entry.messages.append(
+                f"{len(bare)} of {len(nodes)} nodes do not say where they come from: {shown}"
+            )
 
 
 def source_arrays(args: tuple[Any, ...], seed: int) -> tuple[Any, ...]:
     """Arguments whose tensors are numpy arrays: descriptions become generated arrays."""
-    from .inputs import generate
-    from .sources import InputSpec
+    from yobx.verification.inputs import generate
+    from yobx.verification.sources import InputSpec
 
     leaves = [leaf for _, leaf in tree.flatten(args)]
     specs: dict[int, InputSpec] = {}
     for position, leaf in enumerate(leaves):
         if isinstance(leaf, onnx.ValueInfoProto):
-            from .source_onnx import value_spec
+            from yobx.verification.source_onnx import value_spec
 
             specs[position] = value_spec(leaf)
         elif is_tensor(leaf) and not hasattr(leaf, "__array__"):
             specs[position] = _described(leaf)
     made = dict(zip(specs, generate(list(specs.values()), seed), strict=True))
     ready = [
-        made[i] if i in made else np.asarray(leaf) if is_tensor(leaf) else leaf for i, leaf in enumerate(leaves)
+        made[i] if i in made else np.asarray(leaf) if is_tensor(leaf) else leaf
+        for i, leaf in enumerate(leaves)
     ]
     rebuilt = tree.rebuild(args, ready)
     return tuple(rebuilt)
 
 
 def _described(leaf: Any) -> Any:
-    from .sources import InputSpec
+    from yobx.verification.sources import InputSpec
 
     dtype = getattr(leaf.dtype, "as_numpy_dtype", leaf.dtype)
     shape = getattr(leaf.shape, "as_list", lambda: list(leaf.shape))()
@@ -480,7 +595,7 @@ def fill(args: tuple[Any, ...], arrays: Sequence[NDArray[Any]]) -> tuple[Any, ..
 
 
 def _infer(model: onnx.ModelProto) -> tuple[onnx.ModelProto, dict[str, str]]:
-    from ..onnx_optim import infer_shapes
+    from yobx.onnx_optim import infer_shapes
 
     return infer_shapes(model), {}
 
@@ -492,14 +607,20 @@ def _symbolic(model: onnx.ModelProto, name: str, run: BindingRun) -> str:
     dims = list(declared.type.tensor_type.shape.dim) if declared is not None else []
     if len(dims) != len(actual):
         return "[" + ", ".join(map(str, actual)) + "]"
-    cells = [f"{d.dim_param}={n}" if d.dim_param else str(n) for d, n in zip(dims, actual, strict=True)]
+    cells = [
+        f"{d.dim_param}={n}" if d.dim_param else str(n) for d, n in zip(dims, actual, strict=True)
+    ]
     return "[" + ", ".join(cells) + "]"
 
 
 def _count(output: OutputReport) -> str:
     if output.category == "values" and not output.wrong:
         return output.notes[-1] if output.notes else "systematically off"
-    kind = {"nan": "NaN in other places", "inf": "infinities differ", "zero sign": "signs of zeros differ"}
+    kind = {
+        "nan": "NaN in other places",
+        "inf": "infinities differ",
+        "zero sign": "signs of zeros differ",
+    }
     what = kind.get(output.category, "elements differ")
     return f"{output.wrong} of {output.elements} elements, {what}"
 

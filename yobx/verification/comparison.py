@@ -1,9 +1,9 @@
 """Compares one output with what the source computed.
 
-Dtype, rank and shape come first. Integers, bools and strings are compared bitwise, never through a float. Floats
-are compared with an `Allowance`, which says for every element what rounding explains; positions of NaN, of
-infinities and the sign of zeros are categories of their own. Statistics are computed in float64, or in Python
-integers where float64 is not wide enough.
+Dtype, rank and shape come first. Integers, bools and strings are compared bitwise, never through a
+float. Floats are compared with an `Allowance`, which says for every element what rounding
+explains; positions of NaN, of infinities and the sign of zeros are categories of their own.
+Statistics are computed in float64, or in Python integers where float64 is not wide enough.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .dtypes import dtype_name, is_complex, is_float, spacing, ulp_distance, widen
-from .report import Outcome, OutputReport
+from yobx.verification.dtypes import dtype_name, is_complex, is_float, spacing, ulp_distance, widen
+from yobx.verification.report import Outcome, OutputReport
 
 __all__ = ["EXACT", "Allowance", "compare", "compare_values", "ulp_allowance"]
 
@@ -73,7 +73,9 @@ def compare(name: str, got: object, want: object, allowance: Allowance) -> Outpu
     if not (isinstance(got, list) and isinstance(want, list)):
         return compare_values(name, np.asarray(got), np.asarray(want), allowance)
     if len(got) != len(want):
-        return _refused(name, "shape", f"a sequence of {len(got)} tensors, the source gives {len(want)}")
+        return _refused(
+            name, "shape", f"a sequence of {len(got)} tensors, the source gives {len(want)}"
+        )
     reports = [
         compare_values(f"{name}[{i}]", np.asarray(g), np.asarray(w), allowance)
         for i, (g, w) in enumerate(zip(got, want, strict=True))
@@ -82,7 +84,9 @@ def compare(name: str, got: object, want: object, allowance: Allowance) -> Outpu
     if failed is not None:
         return failed
     total = sum(report.elements for report in reports)
-    return OutputReport(name, dtype="sequence", shape=(len(got),), rule=allowance.rule, elements=total)
+    return OutputReport(
+        name, dtype="sequence", shape=(len(got),), rule=allowance.rule, elements=total
+    )
 
 
 def compare_values(
@@ -106,7 +110,9 @@ def compare_values(
         message = f"rank {got.ndim} {list(got.shape)}, the source gives rank {want.ndim} {list(want.shape)}"
         return _refused(name, "rank", message, got)
     if got.shape != want.shape:
-        return _refused(name, "shape", f"shape {list(got.shape)}, the source gives {list(want.shape)}", got)
+        return _refused(
+            name, "shape", f"shape {list(got.shape)}, the source gives {list(want.shape)}", got
+        )
     report = OutputReport(
         name, dtype=want_name, shape=tuple(want.shape), rule=allowance.rule, elements=int(want.size)
     )
@@ -120,7 +126,8 @@ def compare_values(
     return report
 
 
-# ---- integers, bools, strings ------------------------------------------------------------------------------
+# ---- integers, bools, strings
+# ------------------------------------------------------------------------------
 
 
 def _compare_exact(
@@ -150,11 +157,15 @@ def _compare_exact(
 
 
 def _texts(array: NDArray[Any]) -> NDArray[Any]:
-    flat = [v.decode("utf-8", "surrogateescape") if isinstance(v, bytes) else str(v) for v in array.ravel()]
+    flat = [
+        v.decode("utf-8", "surrogateescape") if isinstance(v, bytes) else str(v)
+        for v in array.ravel()
+    ]
     return np.array(flat, dtype=object).reshape(array.shape)
 
 
-# ---- floats ------------------------------------------------------------------------------------------------
+# ---- floats
+# ------------------------------------------------------------------------------------------------
 
 
 def _compare_floats(
@@ -174,7 +185,9 @@ def _compare_floats(
     if (allowance.absolute is not None or allowance.ulp) and finite.any():
         _measure_budget(report, error, allowed, wide_want, finite, allowance)
     if not allowance.zero_sign and zero_wrong.any():
-        report.notes.append(f"the sign of {int(zero_wrong.sum())} zeros differs (left open by the operators)")
+        report.notes.append(
+            f"the sign of {int(zero_wrong.sum())} zeros differs (left open by the operators)"
+        )
         zero_wrong = np.zeros_like(zero_wrong)
     masks = {"nan": nan_wrong, "inf": inf_wrong, "zero sign": zero_wrong, "values": value_wrong}
     _verdict(report, masks, got, want)
@@ -216,12 +229,12 @@ def _check_rms(
     report.notes.append(
         f"systematic: root mean square {rms:.2e}, rounding explains {allowance.rms:.2e}"
     )
-    report.budget_used = max(report.budget_used or 0.0, rms / allowance.rms if allowance.rms else np.inf)
+    report.budget_used = max(
+        report.budget_used or 0.0, rms / allowance.rms if allowance.rms else np.inf
+    )
 
 
-def _allowed(
-    allowance: Allowance, want: NDArray[Any], dtype: np.dtype[Any]
-) -> NDArray[np.float64]:
+def _allowed(allowance: Allowance, want: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[np.float64]:
     allowed = np.zeros(want.shape, np.float64)
     if allowance.absolute is not None:
         allowed = np.broadcast_to(allowance.absolute, want.shape)
@@ -318,7 +331,8 @@ def _zero_sign_mismatch(got: NDArray[Any], want: NDArray[Any]) -> _Mask:
     return np.asarray(both & (np.signbit(got) != np.signbit(want)))
 
 
-# ---- shared --------------------------------------------------------------------------------------------------
+# ---- shared
+# --------------------------------------------------------------------------------------------------
 
 
 def _mark(
@@ -344,7 +358,9 @@ def _kind(value: object) -> str:
     return "a sequence of tensors" if isinstance(value, list) else "a tensor"
 
 
-def _refused(name: str, category: str, message: str, got: NDArray[Any] | None = None) -> OutputReport:
+def _refused(
+    name: str, category: str, message: str, got: NDArray[Any] | None = None
+) -> OutputReport:
     report = OutputReport(name, outcome=Outcome.FAILED, category=category, notes=[message])
     if got is not None:
         report.dtype, report.shape = dtype_name(got.dtype), tuple(got.shape)

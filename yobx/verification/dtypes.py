@@ -1,4 +1,6 @@
-"""Dtypes as comparison needs them: bit patterns, units in the last place, wide copies for statistics."""
+"""Dtypes as comparison needs them: bit patterns, units in the last place, wide copies for
+statistics.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,16 @@ import ml_dtypes
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["dtype_name", "epsilon_half", "is_complex", "is_float", "ordered_bits", "spacing", "ulp_distance", "widen"]
+__all__ = [
+    "dtype_name",
+    "epsilon_half",
+    "is_complex",
+    "is_float",
+    "ordered_bits",
+    "spacing",
+    "ulp_distance",
+    "widen",
+]
 
 _LOW_FLOATS = frozenset(
     np.dtype(getattr(ml_dtypes, name))
@@ -45,7 +56,9 @@ def epsilon_half(dtype: np.dtype[Any]) -> float:
 
 
 def widen(array: NDArray[Any]) -> NDArray[Any]:
-    """A float64 (or complex128) copy for statistics; integers become Python-wide objects only when needed."""
+    """A float64 (or complex128) copy for statistics; integers become Python-wide objects only when
+    needed.
+    """
     if is_complex(array.dtype):
         return array.astype(np.complex128)
     return array.astype(np.float64)
@@ -89,7 +102,9 @@ def ulp_distance(got: NDArray[Any], want: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def spacing(values: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[np.float64]:
-    """Size of one unit in the last place of `dtype` at each value (float64), subnormals included."""
+    """Size of one unit in the last place of `dtype` at each value (float64), subnormals
+    included.
+    """
     info = ml_dtypes.finfo(dtype)
     magnitude = np.maximum(np.abs(values.astype(np.float64)), float(info.smallest_normal))
     exponent = np.floor(np.log2(magnitude))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import onnx
 
-from .tolerances import CLASSES, Tolerances
+from yobx.verification.tolerances import CLASSES, Tolerances
 
 __all__ = ["ValueClass", "classify", "node_class", "subgraphs"]
 
@@ -92,9 +92,13 @@ def _combine(
     only = next(iter(inexact)) if depth == 1 else (-1, "")
     nested = {inner.op_type for body in subgraphs(node) for inner in body.node}
     free = tolerances.zero_sign_free
-    unlisted = set() if tolerances.is_listed(node.domain, node.op_type) or nested else {node.op_type}
+    unlisted = (
+        set() if tolerances.is_listed(node.domain, node.op_type) or nested else {node.op_type}
+    )
     loosest = max(labels, key=CLASSES.index)
-    determined = loosest in {"exact", "rounded"} and node.op_type not in free and not (nested & free)
+    determined = (
+        loosest in {"exact", "rounded"} and node.op_type not in free and not (nested & free)
+    )
     return ValueClass(
         label=loosest,
         depth=depth,

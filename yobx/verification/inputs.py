@@ -1,4 +1,6 @@
-"""Example inputs from what a model declares, and resized inputs for other sizes of the dynamic axes."""
+"""Example inputs from what a model declares, and resized inputs for other sizes of the dynamic
+axes.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .dtypes import is_float
+from yobx.verification.dtypes import is_float
 
 if TYPE_CHECKING:
-    from .sources import InputSpec
+    from yobx.verification.sources import InputSpec
 
 __all__ = ["generate", "resize"]
 
@@ -27,8 +29,8 @@ def generate(specs: Sequence[InputSpec], seed: int) -> list[NDArray[Any]]:
         seed: Seed; the same seed gives the same arrays.
 
     Returns:
-        Floats from normal(0, 1); integers from 0 to 9, which are valid ids of any table; bools and short strings.
-        Open sizes are 3 on axis 0 and 8 elsewhere, the same for the same name.
+        Floats from normal(0, 1); integers from 0 to 9, which are valid ids of any table; bools and
+        short strings. Open sizes are 3 on axis 0 and 8 elsewhere, the same for the same name.
     """
     rng = np.random.default_rng(seed)
     named: dict[str, int] = {}
@@ -57,14 +59,12 @@ def _draw(rng: np.random.Generator, dtype: np.dtype[Any], shape: tuple[int, ...]
     return rng.integers(0, 10, shape).astype(dtype)
 
 
-def resize(
-    array: NDArray[Any], shape: Sequence[int], rng: np.random.Generator
-) -> NDArray[Any]:
+def resize(array: NDArray[Any], shape: Sequence[int], rng: np.random.Generator) -> NDArray[Any]:
     """Brings an array to another size, along any axes, with values the original could have held.
 
-    Integers, bools and strings are taken from the array (token ids stay valid). Floats are mixed between two
-    random places, so that no two rows are equal and the range is kept; arrays of whole-numbered floats
-    are taken, as masks and ids must stay what they are.
+    Integers, bools and strings are taken from the array (token ids stay valid). Floats are mixed
+    between two random places, so that no two rows are equal and the range is kept; arrays of
+    whole-numbered floats are taken, as masks and ids must stay what they are.
 
     Args:
         array: Sample input.
@@ -82,7 +82,9 @@ def resize(
         if size < have:
             result = np.take(result, np.arange(size), axis=axis)
         elif have == 0:
-            result = _draw(rng, result.dtype, (*result.shape[:axis], size, *result.shape[axis + 1 :]))
+            result = _draw(
+                rng, result.dtype, (*result.shape[:axis], size, *result.shape[axis + 1 :])
+            )
         else:
             result = _grown(result, axis, size, rng)
     return np.ascontiguousarray(result)
@@ -93,13 +95,19 @@ def _grown(array: NDArray[Any], axis: int, size: int, rng: np.random.Generator) 
     extra = size - have
     first = np.take(array, rng.integers(0, have, extra), axis=axis)
     if is_float(array.dtype) and not _whole(array):
-        # Two different places where there are two; one place alone is moved within the range of the array.
-        other = np.take(array, rng.integers(0, have, extra), axis=axis) if have > 1 else array.mean()
+        # Two different places where there are two; one place alone is moved within the range of
+        # the array.
+        other = (
+            np.take(array, rng.integers(0, have, extra), axis=axis) if have > 1 else array.mean()
+        )
         share = [1] * array.ndim
         share[axis] = extra
         weight = rng.uniform(0.1, 0.9, share)
-        first = (first.astype(np.complex128 if array.dtype.kind == "c" else np.float64) * weight) + (
-            np.asarray(other).astype(np.complex128 if array.dtype.kind == "c" else np.float64) * (1.0 - weight)
+        first = (
+            first.astype(np.complex128 if array.dtype.kind == "c" else np.float64) * weight
+        ) + (
+            np.asarray(other).astype(np.complex128 if array.dtype.kind == "c" else np.float64)
+            * (1.0 - weight)
         )
     grown: NDArray[Any] = np.concatenate([array, first.astype(array.dtype)], axis=axis)
     return grown

@@ -1,10 +1,11 @@
 """Finds the first value that differs, and says which side is wrong.
 
-With values of the source that go by the name of an ONNX value, the first one that differs is found in topological
-order. The piece of the graph that leads to it from values that still agree is then evaluated in float64: if that
-agrees with the source, the run time is off; if it agrees with onnxruntime, the converter wrote another function.
-Without such values every node is checked against float64 on its own inputs, which separates the run time from the
-converter.
+With values of the source that go by the name of an ONNX value, the first one that differs is found
+in topological order. The piece of the graph that leads to it from values that still agree is then
+evaluated in float64: if that agrees with the source, the run time is off; if it agrees with
+    onnxruntime, the converter wrote another function.
+Without such values every node is checked against float64 on its own inputs, which separates the
+run time from the converter.
 """
 
 from __future__ import annotations
@@ -17,14 +18,14 @@ import numpy as np
 import onnx
 from numpy.typing import NDArray
 
-from .comparison import Allowance, compare
-from .dtypes import dtype_name, is_float, widen
-from .reference64 import evaluate, piece
-from .report import Localization, OutputReport
-from .runner import LoadError, RunError, Session, observable_values
-from .sensitivity import Sensitivity
-from .shape_proof import describe_node
-from .sources import Source
+from yobx.verification.comparison import Allowance, compare
+from yobx.verification.dtypes import dtype_name, is_float, widen
+from yobx.verification.reference64 import evaluate, piece
+from yobx.verification.report import Localization, OutputReport
+from yobx.verification.runner import LoadError, RunError, Session, observable_values
+from yobx.verification.sensitivity import Sensitivity
+from yobx.verification.shape_proof import describe_node
+from yobx.verification.sources import Source
 
 __all__ = ["Evidence", "localize"]
 
@@ -71,9 +72,7 @@ def localize(evidence: Evidence, sensitivity: Sensitivity, output: str) -> Local
     if _only_optimised(evidence, sensitivity, output):
         found.value, found.node = output, describe_node(evidence.model, output)
         found.verdict, found.method = "runtime", "onnxruntime without graph optimisation"
-        found.reason = (
-            "without graph optimisation onnxruntime agrees with the source → an optimisation of the run time is off"
-        )
+        found.reason = "without graph optimisation onnxruntime agrees with the source → an optimisation of the run time is off"
         _describe_origin(found, evidence.model, output)
         return found
     names = [name for name in observable_values(evidence.model) if name in evidence.values]
@@ -105,7 +104,11 @@ def _allowances(
     unknown = []
     for name in names:
         value = evidence.values[name]
-        strict = sensitivity.strict(name, np.asarray(value).dtype) if not isinstance(value, list) else None
+        strict = (
+            sensitivity.strict(name, np.asarray(value).dtype)
+            if not isinstance(value, list)
+            else None
+        )
         if strict is None:
             unknown.append(name)
         else:
@@ -131,7 +134,9 @@ def _first_difference(
     found: Localization,
 ) -> tuple[str | None, list[str]]:
     """The first value in topological order that differs, and those that agree."""
-    comparable = [name for name in names if name in theirs and _same_kind(evidence.values[name], theirs[name])]
+    comparable = [
+        name for name in names if name in theirs and _same_kind(evidence.values[name], theirs[name])
+    ]
     found.compared = len([name for name in comparable if name not in evidence.expected])
     if not found.compared:
         return None, []
@@ -155,7 +160,11 @@ def _same_kind(ours: Any, theirs: Any) -> bool:
 
 
 def _describe(
-    found: Localization, evidence: Evidence, name: str, agreeing: list[str], theirs: Mapping[str, Any]
+    found: Localization,
+    evidence: Evidence,
+    name: str,
+    agreeing: list[str],
+    theirs: Mapping[str, Any],
 ) -> None:
     model = evidence.model
     node = next(n for n in model.graph.node if name in n.output)
@@ -180,7 +189,9 @@ def _describe(
         if found.inputs_agree
         else f"between the last values that agree and this one lie {len(part.graph.node)} nodes"
     )
-    found.verdict, words = _verdict(exact, evidence.values[name], theirs[name], evidence.source.framework)
+    found.verdict, words = _verdict(
+        exact, evidence.values[name], theirs[name], evidence.source.framework
+    )
     found.reason = f"{prefix}; {words}"
     found.reduced_nodes = _still_fails(part, feeds, theirs[name], found)
 
@@ -207,10 +218,19 @@ def _verdict(exact: Any, ours: Any, theirs: Any, framework: str) -> tuple[str, s
     else:
         near, far = _distance(exact, ours), _distance(exact, theirs)
     if near < 0.2 * far:
-        return "converter", "float64 reference agrees with onnxruntime → the converted graph is another function"
+        return (
+            "converter",
+            "float64 reference agrees with onnxruntime → the converted graph is another function",
+        )
     if far < 0.2 * near:
-        return "runtime", f"float64 reference agrees with {framework} → the runtime is off, not the converter"
-    return "undecided", f"float64 reference lies between both (onnxruntime {near:.1e}, {framework} {far:.1e} away)"
+        return (
+            "runtime",
+            f"float64 reference agrees with {framework} → the runtime is off, not the converter",
+        )
+    return (
+        "undecided",
+        f"float64 reference lies between both (onnxruntime {near:.1e}, {framework} {far:.1e} away)",
+    )
 
 
 def _distance(exact: Any, other: Any) -> float:
@@ -228,7 +248,11 @@ def _still_fails(
 ) -> int:
     """Number of nodes of the piece if it alone still shows the difference, else 0."""
     try:
-        got = Session(part, optimise=False).run({n: np.asarray(v) for n, v in feeds.items()}).values[found.value]
+        got = (
+            Session(part, optimise=False)
+            .run({n: np.asarray(v) for n, v in feeds.items()})
+            .values[found.value]
+        )
     except (LoadError, RunError):
         return 0
     difference = found.difference
@@ -240,19 +264,26 @@ def _still_fails(
     return len(part.graph.node) if error > 0.1 * (difference.rms or 0.0) else 0
 
 
-# ---- without values of the source ----------------------------------------------------------------------------
+# ---- without values of the source
+# ----------------------------------------------------------------------------
 
 
 def _without_values(
     found: Localization, evidence: Evidence, sensitivity: Sensitivity, output: str
 ) -> Localization:
-    """Checks every node alone against float64: either one is off, or the graph is another function."""
+    """Checks every node alone against float64: either one is off, or the graph is another
+    function.
+    """
     model = evidence.model
     nodes = list(model.graph.node)
     if found.compared:
-        found.reason = "every intermediate value that could be compared agrees; the difference lies after them"
+        found.reason = (
+            "every intermediate value that could be compared agrees; the difference lies after them"
+        )
     if len(nodes) > _MOST_NODES_ALONE:
-        found.reason = found.reason or f"{len(nodes)} nodes are too many to check each against float64"
+        found.reason = (
+            found.reason or f"{len(nodes)} nodes are too many to check each against float64"
+        )
         return found
     found.method = found.method or "each node alone against float64"
     checked = 0
@@ -273,9 +304,7 @@ def _without_values(
         _describe_origin(found, model, output)
     rest = f" ({unknown} nodes have no float64 reference)" if unknown else ""
     found.verdict = "converter" if not unknown else "undecided"
-    found.reason = (
-        f"each of {checked} nodes computes what its operator says{rest} → the converted graph is another function"
-    )
+    found.reason = f"each of {checked} nodes computes what its operator says{rest} → the converted graph is another function"
     return found
 
 
@@ -286,7 +315,9 @@ def _node_alone(
     if not isinstance(ours, np.ndarray) or not is_float(ours.dtype):
         return None
     starts = [n for n in evidence.values if n != name]
-    if any(i and i not in evidence.values and i not in _weights(evidence.model) for i in node.input):
+    if any(
+        i and i not in evidence.values and i not in _weights(evidence.model) for i in node.input
+    ):
         return None
     part = piece(evidence.model, starts, name, evidence.values)
     exact = evaluate(part, {v.name: evidence.values[v.name] for v in part.graph.input})

@@ -1,4 +1,6 @@
-"""The options of one check: those of a conversion, by the same name, and those of the comparison."""
+"""The options of one check: those of a conversion, by the same name, and those of the
+comparison.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +10,9 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, TypedDict
 
-from ..errors import ArgumentError
+from yobx.errors import ArgumentError
 
-__all__ = ["CONVERSION", "CheckKeywords", "CheckOptions", "make_options"]
+__all__ = ["CONVERSION", "BindingRequest", "CheckKeywords", "CheckOptions", "make_options"]
 
 BindingRequest = str | Mapping[str, int]
 
@@ -73,8 +75,8 @@ class CheckOptions:
         allow_unsafe: Whether a Keras archive may run code that it contains.
         reference: For a ready ONNX model: a callable over numpy arrays, or another ONNX model.
         name: Name of the model in the report.
-        bindings: Sizes of the dynamic axes to try: ``primes``, ``primes2``, ``ones``, ``sample``, or dicts
-            symbol -> size. By default the first three.
+        bindings: Sizes of the dynamic axes to try: ``primes``, ``primes2``, ``ones``, ``sample``,
+            or dicts symbol -> size. By default the first three.
         seed: Seed of generated and resized inputs and of the measurement of rounding.
         provider: onnxruntime execution provider.
         tolerance_scale: Factor on every float allowance.
@@ -146,6 +148,7 @@ def make_options(keywords: Mapping[str, Any]) -> CheckOptions:
         near = difflib.get_close_matches(unknown[0], valid, n=1)
         hint = f" Did you mean {near[0]}?" if near else ""
         raise ArgumentError(
-            f"unknown option {unknown[0]!r}.{hint} The options are: {', '.join(valid)}.", argument=unknown[0]
+            f"unknown option {unknown[0]!r}.{hint} The options are: {', '.join(valid)}.",
+            argument=unknown[0],
         )
     return CheckOptions(**keywords)

@@ -1,7 +1,7 @@
 """The same graph computed in float64, to tell which side of a difference is right.
 
-Every float tensor becomes float64 and the operators of the onnx reference evaluator, which follow the standard's text,
-compute it. It is slow, so only the piece around a difference is evaluated.
+Every float tensor becomes float64 and the operators of the onnx reference evaluator, which follow
+the standard's text, compute it. It is slow, so only the piece around a difference is evaluated.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ import onnx
 from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
-from .dtypes import is_complex, is_float
-from .error_classes import subgraphs
+from yobx.verification.dtypes import is_complex, is_float
+from yobx.verification.error_classes import subgraphs
 
 __all__ = ["MAX_ELEMENTS", "evaluate", "in_float64", "piece"]
 
@@ -37,7 +37,9 @@ def piece(
     Returns:
         A model with the needed nodes and weights; its inputs are those of `starts` that are used.
     """
-    producers = {name: index for index, node in enumerate(model.graph.node) for name in node.output if name}
+    producers = {
+        name: index for index, node in enumerate(model.graph.node) for name in node.output if name
+    }
     given = set(starts)
     needed: set[int] = set()
     used: list[str] = []

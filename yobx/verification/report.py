@@ -1,7 +1,8 @@
 """The outcome of one check, as plain data.
 
-Every phase is listed with its outcome, also those that were not reached: a check that was not made is
-visible. `ConversionReport.as_dict` is the JSON form (schema 1), `ConversionReport.text` the failure text.
+Every phase is listed with its outcome, also those that were not reached: a check that was not made
+is visible. `ConversionReport.as_dict` is the JSON form (schema 1), `ConversionReport.text` the
+failure text.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import math
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
-from ..errors import VerificationError
+from yobx.errors import VerificationError
 
 __all__ = [
     "PHASES",
@@ -83,8 +84,8 @@ class OutputReport:
         shape: Concrete shape.
         symbolic_shape: Declared shape, with the values of the symbols: ``[B=7, 768]``.
         outcome: Passed, warning (compared, but the comparison proves little) or failed.
-        category: What differs: ``""``, ``dtype``, ``rank``, ``shape``, ``values``, ``nan``, ``inf``,
-            ``zero sign``, ``missing``, ``extra``.
+        category: What differs: ``""``, ``dtype``, ``rank``, ``shape``, ``values``, ``nan``,
+            ``inf``, ``zero sign``, ``missing``, ``extra``.
         rule: The rule applied, in words.
         elements: Number of elements; 0 means the comparison is vacuous.
         wrong: Number of elements outside their allowance.
@@ -97,7 +98,8 @@ class OutputReport:
         rms: Root mean square of the error.
         allowed_rms: Root mean square of the error float32 rounding explains, if it was measured.
         budget_used: Largest error divided by its allowance; above 1 is a failure.
-        relative_budget: Allowance relative to the spread of the output: how much this comparison can see.
+        relative_budget: Allowance relative to the spread of the output: how much this comparison
+            can see.
         histogram: Pairs (label, count) of absolute errors.
         notes: Anything a reader must know.
     """
@@ -297,7 +299,9 @@ class ConversionReport:
         return sum(phase.seconds for phase in self.phases)
 
     def as_dict(self) -> dict[str, Any]:
-        """The report as JSON data, with ``schema`` 1; not-a-number and infinities become strings."""
+        """The report as JSON data, with ``schema`` 1; not-a-number and infinities become
+        strings.
+        """
         data = _plain(asdict(self))
         summary = {"passed": self.passed, "failed_phase": self.failed_phase}
         return {"schema": SCHEMA, **summary, "seconds": self.seconds, **data}
@@ -310,7 +314,9 @@ class ConversionReport:
             ValueError: If the schema number is not the one this version writes.
         """
         if data.get("schema") != SCHEMA:
-            message = f"a report of schema {SCHEMA} is expected. Received: schema={data.get('schema')!r}."
+            message = (
+                f"a report of schema {SCHEMA} is expected. Received: schema={data.get('schema')!r}."
+            )
             raise ValueError(message)
         known = {f.name for f in fields(cls)}
         values = {key: value for key, value in data.items() if key in known}
@@ -331,7 +337,7 @@ class ConversionReport:
 
     def text(self) -> str:
         """The report on one screen."""
-        from .text import render
+        from yobx.verification.text import render
 
         return render(self)
 

@@ -14,10 +14,18 @@ import onnx
 from numpy.typing import NDArray
 from onnx import helper
 
-from ..errors import ArgumentError
-from .stderr_capture import captured_stderr
+from yobx.errors import ArgumentError
+from yobx.verification.stderr_capture import captured_stderr
 
-__all__ = ["LoadError", "RunError", "RunResult", "Session", "exposed", "input_names", "observable_values"]
+__all__ = [
+    "LoadError",
+    "RunError",
+    "RunResult",
+    "Session",
+    "exposed",
+    "input_names",
+    "observable_values",
+]
 
 # protobuf refuses to serialise more; some room is left for what serialising adds.
 _SERIAL_LIMIT = 2**31 - 2**24
@@ -75,9 +83,14 @@ def exposed(model: onnx.ModelProto, names: Sequence[str] | None = None) -> onnx.
         names: Values to expose; by default all that nodes produce, and the graph's own outputs.
 
     Returns:
-        The copy. Declared types are left out (of ``value_info`` too), so that nothing but the run decides.
+        The copy. Declared types are left out (of ``value_info`` too), so that nothing but the run
+        decides.
     """
-    wanted = [o.name for o in model.graph.output] + observable_values(model) if names is None else list(names)
+    wanted = (
+        [o.name for o in model.graph.output] + observable_values(model)
+        if names is None
+        else list(names)
+    )
     copy = onnx.ModelProto()
     copy.CopyFrom(model)
     del copy.graph.output[:]
@@ -132,7 +145,7 @@ class Session:
                 self.raw = onnxruntime.InferenceSession(
                     _loadable(model, Path(folder)), options, providers=[provider]
                 )
-            except Exception as error:  # noqa: BLE001 - onnxruntime raises many unrelated classes
+            except Exception as error:
                 raise LoadError(_first_lines(error)) from error
         self.warnings = captured.warnings
         self.outputs = [output.name for output in self.raw.get_outputs()]
@@ -144,7 +157,9 @@ class Session:
         """Names of the inputs."""
         return list(self._types)
 
-    def run(self, feeds: Mapping[str, NDArray[Any]], names: Sequence[str] | None = None) -> RunResult:
+    def run(
+        self, feeds: Mapping[str, NDArray[Any]], names: Sequence[str] | None = None
+    ) -> RunResult:
         """Runs the model.
 
         Args:
@@ -161,7 +176,7 @@ class Session:
         with captured_stderr() as captured:
             try:
                 values = self._run(feeds, wanted)
-            except Exception as error:  # noqa: BLE001 - onnxruntime raises many unrelated classes
+            except Exception as error:
                 raise RunError(_first_lines(error)) from error
         return RunResult(dict(zip(wanted, values, strict=True)), captured.warnings)
 
@@ -191,7 +206,7 @@ def _to_ort(array: NDArray[Any]) -> Any:
 def _from_ort(value: Any) -> Any:
     """Converts a result, reading the bits directly where numpy has no such dtype."""
     if not value.is_tensor() or value.element_type() not in _LOW_PRECISION:
-        return value.numpy() if value.is_tensor() else value._ortvalue.to_python_value()  # noqa: SLF001
+        return value.numpy() if value.is_tensor() else value._ortvalue.to_python_value()
     dtype = np.dtype(helper.tensor_dtype_to_np_dtype(value.element_type()))
     shape = tuple(value.shape())
     count = int(np.prod(shape, dtype=np.int64))
@@ -206,7 +221,9 @@ def _from_ort(value: Any) -> Any:
 
 
 def _loadable(model: onnx.ModelProto | str | Path, folder: Path) -> bytes | str:
-    """What onnxruntime loads: bytes, or a file with external data when the model is too large for bytes."""
+    """What onnxruntime loads: bytes, or a file with external data when the model is too large for
+    bytes.
+    """
     if not isinstance(model, onnx.ModelProto):
         return str(model)
     if model.ByteSize() < _SERIAL_LIMIT:

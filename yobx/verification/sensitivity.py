@@ -1,16 +1,19 @@
 """What float rounding alone does to a model, measured on the model itself.
 
-One tolerance for deep networks is either too loose for a shallow one or wrong for a deep one. Instead, every value
-that is rounded gets random relative noise of its operator's class (see ``tolerances.toml``), a few times; how far the
-outputs move, scaled back by the amplification, is the standard deviation that rounding explains:
+One tolerance for deep networks is either too loose for a shallow one or wrong for a deep one.
+Instead, every value that is rounded gets random relative noise of its operator's class (see
+``tolerances.toml``), a few times; how far the outputs move, scaled back by the amplification, is
+the standard deviation that rounding explains:
 
 * rounded, transcendental: ``v * (1 + noise)``;
-* contraction: ``v + noise * op(|A|, |B|)``, the condition-aware bound, by the same operator on absolute values;
-* composite (softmax, normalisations, recurrent cells): noise on every float input and on the output;
+* contraction: ``v + noise * op(|A|, |B|)``, the condition-aware bound, by the same operator on
+    absolute values;
+* composite (softmax, normalisations, recurrent cells): noise on every float input and on the
+output;
 * exact operators pass the noise of their inputs on.
 
-The noise is drawn by ``RandomUniformLike`` inside the graph, so bodies of loops get fresh noise in each iteration and
-the weights are never copied.
+The noise is drawn by ``RandomUniformLike`` inside the graph, so bodies of loops get fresh noise in
+each iteration and the weights are never copied.
 """
 
 from __future__ import annotations
@@ -24,11 +27,11 @@ import onnx
 from numpy.typing import NDArray
 from onnx import TensorProto, helper
 
-from .dtypes import epsilon_half, is_float, spacing, widen
-from .error_classes import ValueClass, classify, node_class, subgraphs
-from .comparison import Allowance, ulp_allowance
-from .runner import LoadError, RunError, Session, exposed
-from .tolerances import Tolerances
+from yobx.verification.comparison import Allowance, ulp_allowance
+from yobx.verification.dtypes import epsilon_half, is_float, spacing, widen
+from yobx.verification.error_classes import ValueClass, classify, node_class, subgraphs
+from yobx.verification.runner import LoadError, RunError, Session, exposed
+from yobx.verification.tolerances import Tolerances
 
 __all__ = ["Sensitivity", "noisy_model", "value_dtypes"]
 
@@ -39,7 +42,9 @@ _UNIT = {
     TensorProto.BFLOAT16: 2.0**-8,
 }
 _LOW = frozenset({TensorProto.FLOAT16, TensorProto.BFLOAT16})
-_NEVER_NOISED = frozenset({"RandomUniform", "RandomNormal", "RandomUniformLike", "RandomNormalLike"})
+_NEVER_NOISED = frozenset(
+    {"RandomUniform", "RandomNormal", "RandomUniformLike", "RandomNormalLike"}
+)
 
 
 def value_dtypes(model: onnx.ModelProto) -> dict[str, int]:
@@ -59,7 +64,9 @@ def value_dtypes(model: onnx.ModelProto) -> dict[str, int]:
     known = {value.name for value in graph.input}
     for tensor in model.graph.initializer:
         if tensor.name not in known:
-            graph.input.append(helper.make_tensor_value_info(tensor.name, tensor.data_type, tensor.dims))
+            graph.input.append(
+                helper.make_tensor_value_info(tensor.name, tensor.data_type, tensor.dims)
+            )
     inferred = onnx.shape_inference.infer_shapes(light)
     dtypes: dict[str, int] = {}
     _collect(inferred.graph, dtypes)
@@ -162,7 +169,9 @@ class _Noise:
             helper.make_node("Add", [f"{output}__rounded", error], [output]),
         ]
 
-    def _relative_noise(self, source: str, target: str, ulp: float, op_type: str) -> list[onnx.NodeProto]:
+    def _relative_noise(
+        self, source: str, target: str, ulp: float, op_type: str
+    ) -> list[onnx.NodeProto]:
         dtype = self.dtypes.get(source, self.dtypes.get(target, TensorProto.FLOAT))
         width = ulp * _UNIT[dtype] * self.amplification
         name = {TensorProto.FLOAT: "float32", TensorProto.DOUBLE: "float64"}.get(dtype, "float16")
@@ -188,7 +197,9 @@ class _Noise:
     def _uniform(self, like: str, output: str, low: float, high: float) -> onnx.NodeProto:
         self.counter += 1
         seed = float(self.seed * 7919 + self.counter)
-        return helper.make_node("RandomUniformLike", [like], [output], low=low, high=high, seed=seed)
+        return helper.make_node(
+            "RandomUniformLike", [like], [output], low=low, high=high, seed=seed
+        )
 
     def _name(self, hint: str) -> str:
         self.counter += 1
@@ -196,7 +207,9 @@ class _Noise:
 
 
 def _amplification(model: onnx.ModelProto, dtypes: Mapping[str, int]) -> float:
-    """How much larger than rounding the noise is: large enough to stand out, small enough to stay linear."""
+    """How much larger than rounding the noise is: large enough to stand out, small enough to stay
+    linear.
+    """
     present = set(dtypes.values())
     if present & _LOW:
         return 2.0
@@ -263,7 +276,9 @@ class Sensitivity:
         return self._classes.get(name, ValueClass())
 
     def strict(self, name: str, dtype: np.dtype[Any]) -> Allowance | None:
-        """The allowance that needs no measurement: exact values, and values behind one inexact operator."""
+        """The allowance that needs no measurement: exact values, and values behind one inexact
+        operator.
+        """
         found = self.value_class(name)
         scale = self.tolerances.scale
         if found.depth == 0:
@@ -288,10 +303,13 @@ class Sensitivity:
             names: Values to measure.
 
         Returns:
-            One allowance a name. Where nothing could be measured it is the usual tolerance of the dtype, and says so.
+            One allowance a name. Where nothing could be measured it is the usual tolerance of the
+            dtype, and says so.
         """
         runs = self._noisy_runs(feeds, names)
-        return {name: self._allowance(name, clean[name], [r.get(name) for r in runs]) for name in names}
+        return {
+            name: self._allowance(name, clean[name], [r.get(name) for r in runs]) for name in names
+        }
 
     def _noisy_runs(
         self, feeds: Mapping[str, NDArray[Any]], names: Sequence[str]
@@ -302,7 +320,9 @@ class Sensitivity:
                 self.model, self.tolerances, provider=self.provider, seed=self.seed
             )
             try:
-                self._session = Session(exposed(twin, wanted), provider=self.provider, optimise=False)
+                self._session = Session(
+                    exposed(twin, wanted), provider=self.provider, optimise=False
+                )
             except LoadError as error:
                 self._note(f"rounding could not be measured: {error}")
                 return []
@@ -330,7 +350,9 @@ class Sensitivity:
             return Allowance("exact", unstable=np.asarray(flips, np.bool_))
         return self._measured(clean, usable, found)
 
-    def _measured(self, clean: NDArray[Any], noisy: list[NDArray[Any]], found: ValueClass) -> Allowance:
+    def _measured(
+        self, clean: NDArray[Any], noisy: list[NDArray[Any]], found: ValueClass
+    ) -> Allowance:
         wide = widen(clean)
         with np.errstate(invalid="ignore", over="ignore"):
             square = np.mean([np.abs(np.nan_to_num(widen(n) - wide)) ** 2 for n in noisy], axis=0)
@@ -338,7 +360,11 @@ class Sensitivity:
         moving = sigma[sigma > 0.0]
         typical = float(np.median(moving)) if moving.size else 0.0
         pooled = np.sqrt((np.square(sigma) + typical**2) / 2.0)
-        unit = spacing(np.nan_to_num(np.abs(wide)), clean.dtype) if clean.size else np.zeros(clean.shape)
+        unit = (
+            spacing(np.nan_to_num(np.abs(wide)), clean.dtype)
+            if clean.size
+            else np.zeros(clean.shape)
+        )
         scale = self.tolerances.scale
         elementwise = scale * self.tolerances.elementwise * pooled
         rms = 0.0

@@ -1,9 +1,9 @@
 """Compares every stated type and shape with what a run produces.
 
-Statements are those of the model (inputs, outputs, ``value_info``) and those that shape inference makes about every
-intermediate value. Symbols are bound by solving them from the sizes of the inputs; a symbol that depends on
-data is bound where it first appears and must then have the same size everywhere. What is unknown is counted, never
-called wrong.
+Statements are those of the model (inputs, outputs, ``value_info``) and those that shape inference
+makes about every intermediate value. Symbols are bound by solving them from the sizes of the
+inputs; a symbol that depends on data is bound where it first appears and must then have the same
+size everywhere. What is unknown is counted, never called wrong.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ import numpy as np
 import onnx
 from onnx import helper
 
-from .dtypes import dtype_name
-from .report import ShapeMismatch, ShapeReport
+from yobx.verification.dtypes import dtype_name
+from yobx.verification.report import ShapeMismatch, ShapeReport
 
 __all__ = ["Statement", "describe_node", "merge", "prove", "stated", "statements_of"]
 
@@ -31,7 +31,8 @@ class Statement:
     Attributes:
         value: Its name.
         dtype: ONNX element type, 0 when unknown.
-        dims: Sizes and expressions, ``None`` for an unknown one; ``None`` as a whole for an unknown rank.
+        dims: Sizes and expressions, ``None`` for an unknown one; ``None`` as a whole for an
+            unknown rank.
         origin: ``declared`` or ``inferred``.
     """
 
@@ -46,9 +47,7 @@ class Statement:
         return "[" + ", ".join("?" if d is None else str(d) for d in self.dims) + "]"
 
 
-def statements_of(
-    values: Iterable[onnx.ValueInfoProto], origin: str
-) -> list[Statement]:
+def statements_of(values: Iterable[onnx.ValueInfoProto], origin: str) -> list[Statement]:
     """Reads statements about tensors; other kinds of values are left out."""
     result = []
     for value in values:
@@ -58,7 +57,8 @@ def statements_of(
         dims: tuple[int | str | None, ...] | None = None
         if tensor.HasField("shape"):
             dims = tuple(
-                int(d.dim_value) if d.HasField("dim_value") else (d.dim_param or None) for d in tensor.shape.dim
+                int(d.dim_value) if d.HasField("dim_value") else (d.dim_param or None)
+                for d in tensor.shape.dim
             )
         result.append(Statement(value.name, tensor.elem_type, dims, origin))
     return result
@@ -113,7 +113,9 @@ class _Symbols:
     producers: dict[str, str] = field(default_factory=dict)
 
     def solve(self, dim: str, actual: int, value: str) -> bool:
-        """Binds the only unbound symbol of an expression, if one size of it gives the actual size."""
+        """Binds the only unbound symbol of an expression, if one size of it gives the actual
+        size.
+        """
         from yobx.onnx_optim import OptimDim
 
         expression = OptimDim(dim)
@@ -241,7 +243,9 @@ def _explain(axis: int, dim: int | str | None, expected: int, size: int, symbols
     """``dim 0 is B = 7 but runs as 4``, with the symbol of that size when exactly one has it."""
     stated_dim = f"{dim} = {expected}" if isinstance(dim, str) else str(expected)
     same = [name for name, value in symbols.sizes.items() if value == size]
-    hint = f" (should be {same[0]})" if len(same) == 1 else f" (should be {size})" if not same else ""
+    hint = (
+        f" (should be {same[0]})" if len(same) == 1 else f" (should be {size})" if not same else ""
+    )
     return f"dim {axis} is {stated_dim} but runs as {size}{hint}"
 
 
@@ -273,7 +277,9 @@ def _check_bounds(
                 f"value %{value}: data-dependent size {symbol} = {size} exceeds its bound "
                 f"{bound} = {limit}, under {binding}"
             )
-            report.mismatches.append(ShapeMismatch(value, "", f"{symbol} <= {bound}", str(size), binding, message))
+            report.mismatches.append(
+                ShapeMismatch(value, "", f"{symbol} <= {bound}", str(size), binding, message)
+            )
 
 
 def _hidden(graph: onnx.GraphProto) -> int:
@@ -281,7 +287,11 @@ def _hidden(graph: onnx.GraphProto) -> int:
     count = 0
     for node in graph.node:
         for attribute in node.attribute:
-            bodies = [attribute.g] if attribute.type == onnx.AttributeProto.GRAPH else list(attribute.graphs)
+            bodies = (
+                [attribute.g]
+                if attribute.type == onnx.AttributeProto.GRAPH
+                else list(attribute.graphs)
+            )
             for body in bodies:
                 count += sum(len(inner.output) for inner in body.node) + _hidden(body)
     return count

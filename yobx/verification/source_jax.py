@@ -9,8 +9,8 @@ import numpy as np
 import onnx
 from numpy.typing import NDArray
 
-from . import tree
-from .sources import NamedArray, display_name, is_tensor, type_modules
+from yobx.verification import tree
+from yobx.verification.sources import NamedArray, display_name, is_tensor, type_modules
 
 __all__ = ["JaxSource", "PlainCallableSource"]
 
@@ -32,12 +32,12 @@ class JaxSource:
 
     def convert(self, args: tuple[Any, ...], options: Mapping[str, Any]) -> onnx.ModelProto:
         """Converts with `yobx.jax.to_onnx` where there is one, else through TensorFlow."""
-        from .. import jax as front_end
+        from yobx import jax as front_end
 
         self._kwargs = options.get("kwargs")
         convert = getattr(front_end, "to_onnx", None)
         if convert is None:
-            from ..tensorflow import to_onnx as convert
+            from yobx.tensorflow import to_onnx as convert
         model: onnx.ModelProto = convert(self.model, args, **options)
         return model
 
@@ -69,11 +69,13 @@ class PlainCallableSource:
     """
 
     def __init__(self, model: Callable[..., Any], *, name: str = "") -> None:
-        from ..tensorflow.model_kinds import uses_jax
-        from .source_tensorflow import TensorFlowSource
+        from yobx.tensorflow.model_kinds import uses_jax
+        from yobx.verification.source_tensorflow import TensorFlowSource
 
         self._chosen: JaxSource | TensorFlowSource
-        self._chosen = JaxSource(model, name=name) if uses_jax(model) else TensorFlowSource(model, name=name)
+        self._chosen = (
+            JaxSource(model, name=name) if uses_jax(model) else TensorFlowSource(model, name=name)
+        )
         self.model = model
         self.name = self._chosen.name
         self.framework = self._chosen.framework

@@ -11,11 +11,11 @@ import onnx
 from numpy.typing import NDArray
 from onnx import helper
 
-from ..errors import ArgumentError, InvalidModelError
-from . import tree
-from .inputs import generate
-from .runner import Session, exposed, input_names, observable_values
-from .sources import InputSpec, NamedArray
+from yobx.errors import ArgumentError, InvalidModelError
+from yobx.verification import tree
+from yobx.verification.inputs import generate
+from yobx.verification.runner import Session, exposed, input_names, observable_values
+from yobx.verification.sources import InputSpec, NamedArray
 
 __all__ = ["OnnxSource", "model_inputs", "value_spec"]
 
@@ -26,7 +26,8 @@ def value_spec(value: onnx.ValueInfoProto) -> InputSpec:
     shape: tuple[int | str | None, ...] | None = None
     if tensor.HasField("shape"):
         shape = tuple(
-            int(d.dim_value) if d.HasField("dim_value") else (d.dim_param or None) for d in tensor.shape.dim
+            int(d.dim_value) if d.HasField("dim_value") else (d.dim_param or None)
+            for d in tensor.shape.dim
         )
     return InputSpec(value.name, np.dtype(helper.tensor_dtype_to_np_dtype(tensor.elem_type)), shape)
 
@@ -42,8 +43,8 @@ class OnnxSource:
 
     Args:
         model: The model, or its file.
-        reference: A callable that takes the inputs as numpy arrays, in order, and returns an array, or a tuple, list
-            or dict of arrays; or an ONNX model with the same inputs.
+        reference: A callable that takes the inputs as numpy arrays, in order, and returns an
+            array, or a tuple, list or dict of arrays; or an ONNX model with the same inputs.
         name: Name for the report.
 
     Raises:
@@ -53,7 +54,9 @@ class OnnxSource:
 
     framework = "onnx"
 
-    def __init__(self, model: onnx.ModelProto | str | Path, reference: Any, *, name: str = "") -> None:
+    def __init__(
+        self, model: onnx.ModelProto | str | Path, reference: Any, *, name: str = ""
+    ) -> None:
         if not isinstance(model, onnx.ModelProto):
             path = Path(model)
             try:
@@ -61,7 +64,7 @@ class OnnxSource:
             except (OSError, ValueError, TypeError) as error:
                 message = f"an ONNX file must be readable. Received: {str(path)!r}: {error}."
                 raise InvalidModelError(message) from error
-            except Exception as error:  # noqa: BLE001 - protobuf's DecodeError has no common base
+            except Exception as error:
                 message = f"the file is not an ONNX model. Received: {str(path)!r}: {error}."
                 raise InvalidModelError(message) from error
             name = name or path.stem
@@ -85,7 +88,8 @@ class OnnxSource:
         given = [key for key, value in options.items() if value]
         if given:
             raise ArgumentError(
-                f"a ready ONNX model is not converted, so {', '.join(given)} cannot apply.", argument=given[0]
+                f"a ready ONNX model is not converted, so {', '.join(given)} cannot apply.",
+                argument=given[0],
             )
         return self.model
 
@@ -100,7 +104,10 @@ class OnnxSource:
         if isinstance(result, dict):
             return [(name, value) for name, value in result.items()]
         if isinstance(result, (tuple, list)):
-            return [("", np.asarray(value) if not isinstance(value, list) else value) for value in result]
+            return [
+                ("", np.asarray(value) if not isinstance(value, list) else value)
+                for value in result
+            ]
         return [("", np.asarray(result))]
 
     def example(self, seed: int) -> tuple[Any, ...] | None:

@@ -10,9 +10,9 @@ import numpy as np
 import onnx
 from numpy.typing import NDArray
 
-from . import tree
-from .inputs import generate
-from .sources import InputSpec, NamedArray, display_name, is_tensor, type_modules
+from yobx.verification import tree
+from yobx.verification.inputs import generate
+from yobx.verification.sources import InputSpec, NamedArray, display_name, is_tensor, type_modules
 
 __all__ = ["TensorFlowSource"]
 
@@ -30,7 +30,9 @@ class TensorFlowSource:
     def __init__(self, model: Any, *, name: str = "") -> None:
         self.model = model
         is_path = isinstance(model, (str, Path))
-        keras_like = Path(model).suffix in {".keras", ".h5"} if is_path else "keras" in type_modules(model)
+        keras_like = (
+            Path(model).suffix in {".keras", ".h5"} if is_path else "keras" in type_modules(model)
+        )
         self.framework = "keras" if keras_like else "tensorflow"
         self.name = name or (Path(model).stem if is_path else display_name(model, "", ""))
         self._opened: Any = None
@@ -43,7 +45,7 @@ class TensorFlowSource:
 
     def convert(self, args: tuple[Any, ...], options: Mapping[str, Any]) -> onnx.ModelProto:
         """Converts with `yobx.tensorflow.to_onnx`."""
-        from ..tensorflow import to_onnx
+        from yobx.tensorflow import to_onnx
 
         source = self._open(options)
         loaded = isinstance(self.model, (str, Path))
@@ -53,7 +55,7 @@ class TensorFlowSource:
     def _open(self, options: Mapping[str, Any]) -> Any:
         """Opens the model once; a path is loaded once for conversion, runs and intermediates."""
         if self._opened is None:
-            from ..tensorflow.model_kinds import open_model
+            from yobx.tensorflow.model_kinds import open_model
 
             chosen = {key: options[key] for key in _OPENING if key in options}
             self._opened = open_model(self.model, **chosen)
@@ -121,10 +123,10 @@ class TensorFlowSource:
     def _trace(self, args: tuple[Any, ...], options: Mapping[str, Any]) -> tuple[Any, int]:
         """Traces as the conversion does, so that names agree."""
         if self._traced is None:
-            from ..tensorflow.call_check import prepare_call
-            from ..tensorflow.dynamic_shapes import resolve_dynamic_shapes
-            from ..tensorflow.source import name_inputs
-            from ..tensorflow.tracing import trace
+            from yobx.tensorflow.call_check import prepare_call
+            from yobx.tensorflow.dynamic_shapes import resolve_dynamic_shapes
+            from yobx.tensorflow.source import name_inputs
+            from yobx.tensorflow.tracing import trace
 
             source = self._open(options)
             call = prepare_call(source, args, options.get("kwargs"))
@@ -135,7 +137,7 @@ class TensorFlowSource:
 
 
 def _dense(name: str, value: Any) -> list[NamedArray]:
-    """numpy arrays of a result; a composite tensor comes as its parts."""
+    """Numpy arrays of a result; a composite tensor comes as its parts."""
     import tensorflow as tf
 
     parts = tf.nest.flatten(value, expand_composites=True)

@@ -1,8 +1,8 @@
 """The original of a conversion: how it is converted, run, and asked for its intermediate values.
 
-A framework is recognised by the modules that are already loaded and by the module a type comes from; recognising a
-JAX function never imports TensorFlow. `register_source` adds a recogniser, which tests of downstream tools use to
-check themselves without any framework.
+A framework is recognised by the modules that are already loaded and by the module a type comes
+from; recognising a JAX function never imports TensorFlow. `register_source` adds a recogniser,
+which tests of downstream tools use to check themselves without any framework.
 """
 
 from __future__ import annotations
@@ -17,9 +17,17 @@ import numpy as np
 import onnx
 from numpy.typing import NDArray
 
-from ..errors import ArgumentError
+from yobx.errors import ArgumentError
 
-__all__ = ["InputSpec", "NamedArray", "Source", "find_source", "is_tensor", "register_source", "type_modules"]
+__all__ = [
+    "InputSpec",
+    "NamedArray",
+    "Source",
+    "find_source",
+    "is_tensor",
+    "register_source",
+    "type_modules",
+]
 
 # (name or "", value); a value is an array, or a list of arrays for a sequence
 NamedArray = tuple[str, Any]
@@ -32,7 +40,8 @@ class InputSpec:
     Attributes:
         name: Its name, or ``""``.
         dtype: numpy dtype; ``object`` for strings.
-        shape: Sizes; ``None`` or a name where the size is open. ``None`` as a whole if the rank is open.
+        shape: Sizes; ``None`` or a name where the size is open. ``None`` as a whole if the rank is
+            open.
     """
 
     name: str
@@ -63,7 +72,9 @@ class Source(Protocol):
     def intermediates(
         self, args: tuple[Any, ...], names: Sequence[str], options: Mapping[str, Any]
     ) -> dict[str, NDArray[Any]]:
-        """Values of the original that go by the name of an ONNX value; empty when it cannot tell."""
+        """Values of the original that go by the name of an ONNX value; empty when it cannot
+        tell.
+        """
 
 
 Recogniser = Callable[[Any], bool]
@@ -89,7 +100,9 @@ def type_modules(model: object) -> set[str]:
 
 
 def is_tensor(leaf: object) -> bool:
-    """Whether a leaf of the arguments is a tensor or describes one (anything else is a constant)."""
+    """Whether a leaf of the arguments is a tensor or describes one (anything else is a
+    constant).
+    """
     if isinstance(leaf, onnx.ValueInfoProto):
         return True
     return hasattr(leaf, "dtype") and hasattr(leaf, "shape")
@@ -99,8 +112,8 @@ def find_source(model: Any, *, reference: Any = None, name: str = "") -> Source:
     """Recognises what a model is.
 
     Args:
-        model: Keras model or layer, TensorFlow function, module or SavedModel folder, JAX callable, ``.keras`` or
-            ``.onnx`` file, or a `ModelProto`.
+        model: Keras model or layer, TensorFlow function, module or SavedModel folder, JAX
+            callable, ``.keras`` or ``.onnx`` file, or a `ModelProto`.
         reference: For a ready ONNX model: a callable over numpy arrays, or another ONNX model.
         name: Name for the report.
 
@@ -117,7 +130,7 @@ def find_source(model: Any, *, reference: Any = None, name: str = "") -> Source:
     if isinstance(model, onnx.ModelProto) or (
         isinstance(model, (str, Path)) and str(model).endswith(".onnx")
     ):
-        from .source_onnx import OnnxSource
+        from yobx.verification.source_onnx import OnnxSource
 
         return OnnxSource(model, reference, name=name)
     if isinstance(model, (str, Path)):
@@ -133,7 +146,7 @@ def _from_path(path: Path, name: str) -> Source:
             f"Received: {str(path)!r}, {'which is neither' if path.exists() else 'which does not exist'}.",
             argument="model",
         )
-    from .source_tensorflow import TensorFlowSource
+    from yobx.verification.source_tensorflow import TensorFlowSource
 
     return TensorFlowSource.from_path(path, name=name)
 
@@ -141,17 +154,17 @@ def _from_path(path: Path, name: str) -> Source:
 def _from_object(model: Any, name: str) -> Source:
     packages = type_modules(model)
     if packages & {"keras", "tensorflow", "tf_keras"}:
-        from .source_tensorflow import TensorFlowSource
+        from yobx.verification.source_tensorflow import TensorFlowSource
 
         return TensorFlowSource(model, name=name)
     if packages & {"jax", "jaxlib", "flax", "equinox"} or (
         callable(model) and "tensorflow" not in sys.modules and "jax" in sys.modules
     ):
-        from .source_jax import JaxSource
+        from yobx.verification.source_jax import JaxSource
 
         return JaxSource(model, name=name)
     if callable(model):
-        from .source_jax import PlainCallableSource
+        from yobx.verification.source_jax import PlainCallableSource
 
         return PlainCallableSource(model, name=name)
     raise ArgumentError(

@@ -1,7 +1,7 @@
 """What C++ code writes to the process's standard error, caught.
 
-onnxruntime reports a wrong declared shape only as a warning on the C++ standard error; it is evidence, so it is
-read back. The file descriptor is shared by the process: one capture at a time.
+onnxruntime reports a wrong declared shape only as a warning on the C++ standard error; it is
+evidence, so it is read back. The file descriptor is shared by the process: one capture at a time.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ def captured_stderr() -> Iterator[CapturedText]:
     """Redirects file descriptor 2 into a temporary file for the block.
 
     Yields:
-        The object that holds the text once the block ends. Where the process has no descriptor 2, nothing is
-        captured.
+        The object that holds the text once the block ends. Where the process has no descriptor 2,
+        nothing is captured.
     """
     result = CapturedText()
     with _LOCK, tempfile.TemporaryFile() as sink:

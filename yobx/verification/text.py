@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .report import ConversionReport, Outcome, OutputReport
+from yobx.verification.report import ConversionReport, Outcome, OutputReport
 
 __all__ = ["render"]
 
@@ -59,7 +59,9 @@ def _row(label: str, text: str) -> str:
 
 def _headline(report: ConversionReport) -> str:
     what = f"model {report.model_name} ({report.framework})"
-    how = f"opset {report.opset}, {report.precision} precision, {report.provider}, seed {report.seed}"
+    how = (
+        f"opset {report.opset}, {report.precision} precision, {report.provider}, seed {report.seed}"
+    )
     if report.passed:
         count = len({o.name for o in report.outputs})
         sizes = len([b for b in report.bindings if b.ran])
@@ -128,7 +130,9 @@ def describe_output(output: OutputReport) -> list[str]:
             text += f"   ULP p50 {p50:.0f} p99 {p99:.0f} max {most:.0f}"
         lines.append(_row("", f"{text}   allowed {output.rule}"))
     if output.histogram:
-        lines.append(_row("", "|err|  " + " | ".join(f"{label}: {n}" for label, n in output.histogram)))
+        lines.append(
+            _row("", "|err|  " + " | ".join(f"{label}: {n}" for label, n in output.histogram))
+        )
     lines += [_row("", note) for note in output.notes]
     return lines
 
@@ -147,7 +151,9 @@ def _localization_lines(report: ConversionReport) -> list[str]:
         if found.source_op or found.layer or found.source_name:
             layer = f'layer "{found.layer}"' if found.layer else ""
             op = " ".join(part for part in (found.source_op, found.source_name) if part)
-            origin = " ← " + " / ".join(part for part in (layer, f"{report.framework} op {op}" if op else "") if part)
+            origin = " ← " + " / ".join(
+                part for part in (layer, f"{report.framework} op {op}" if op else "") if part
+            )
         line = f" ({found.user_line})" if found.user_line else ""
         lines.append(_row("first diff", f"value %{found.value}  node {found.node}{origin}{line}"))
         if found.inputs:
@@ -155,7 +161,12 @@ def _localization_lines(report: ConversionReport) -> list[str]:
     if found.reason:
         lines.append(_row("verdict" if not found.value else "", found.reason))
     method = f"{found.compared} intermediate values compared ({found.method})"
-    lines.append(_row("", method if found.compared or found.method else "no intermediate value could be compared"))
+    lines.append(
+        _row(
+            "",
+            method if found.compared or found.method else "no intermediate value could be compared",
+        )
+    )
     if found.reduced_nodes:
         lines.append(_row("", f"reduced to {found.reduced_nodes} nodes that still fail"))
     return lines

@@ -10,7 +10,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from ..errors import ArgumentError
+from yobx.errors import ArgumentError
 
 __all__ = ["CLASSES", "Tolerance", "ToleranceException", "Tolerances", "load_tolerances"]
 
@@ -96,7 +96,9 @@ class Tolerances:
 
     def absolute(self, op_type: str, dtype: str, provider: str) -> float:
         """Absolute error a documented exception allows on the operator's output, else 0."""
-        found = (e for e in self.exceptions if (e.op, e.dtype, e.provider) == (op_type, dtype, provider))
+        found = (
+            e for e in self.exceptions if (e.op, e.dtype, e.provider) == (op_type, dtype, provider)
+        )
         return max((e.absolute for e in found), default=0.0)
 
     def scaled(self, scale: float) -> Tolerances:

@@ -1,7 +1,7 @@
 """Nested inputs and outputs: flattened in the order every front end uses.
 
-Dictionaries are visited by sorted key, lists, tuples and named tuples by position, as TensorFlow, Keras
-and JAX do. Nothing here imports a framework, so any object that is not a container is a leaf.
+Dictionaries are visited by sorted key, lists, tuples and named tuples by position, as TensorFlow,
+Keras and JAX do. Nothing here imports a framework, so any object that is not a container is a leaf.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ def flatten(tree: object, *, prefix: str = "") -> list[tuple[str, Any]]:
         prefix: Path of `tree` itself.
 
     Returns:
-        Pairs ``(path, leaf)``; ``None`` leaves are dropped, as front ends do. Paths join labels with ``.``.
+        Pairs ``(path, leaf)``; ``None`` leaves are dropped, as front ends do. Paths join labels
+        with ``.``.
     """
     children = _children(tree)
     if children is None:
