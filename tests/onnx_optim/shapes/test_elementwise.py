@@ -70,18 +70,23 @@ PAIRS = [
 @pytest.mark.parametrize("op_type", ["Add", "Mul", "Less", "Max", "Pow", "Mean"])
 def test_broadcasting(check, runtime_input, op_type, left, right):
     symbols = ("n", "m")
-    every = [dict(zip(symbols, pair, strict=True)) for pair in itertools.product((0, 1, 4, 5), repeat=2)]
+    every = [
+        dict(zip(symbols, pair, strict=True)) for pair in itertools.product((0, 1, 4, 5), repeat=2)
+    ]
     check(op_type, [runtime_input(left), runtime_input(right)], sizes=every, need_runs=4)
 
 
 def test_known_size_wins_over_symbol(check, runtime_input):
-    (found,) = check("Add", [runtime_input(["n"]), runtime_input([4])], sizes=[{"n": 4}, {"n": 1}], need_runs=2)
+    (found,) = check(
+        "Add", [runtime_input(["n"]), runtime_input([4])], sizes=[{"n": 4}, {"n": 1}], need_runs=2
+    )
     assert found.shape == [4]
 
 
 def test_broadcast_again_with_a_part_is_the_same_size():
-    from yobx.onnx_optim import ShapesContext
     from onnx import parser
+
+    from yobx.onnx_optim import ShapesContext
 
     context = ShapesContext()
     from yobx.onnx_optim import compute_shapes
@@ -158,9 +163,18 @@ def test_prelu_keeps_the_input_shape(check, runtime_input):
 
 
 def test_bit_shift_and_sum(check, runtime_input):
-    check("BitShift", [runtime_input(["n", 1], T.UINT8), runtime_input(["m"], T.UINT8)], direction="LEFT")
+    check(
+        "BitShift",
+        [runtime_input(["n", 1], T.UINT8), runtime_input(["m"], T.UINT8)],
+        direction="LEFT",
+    )
     check("Sum", [runtime_input(["n", 1]), runtime_input(["m"]), runtime_input([1, 1])])
 
 
 def test_swiglu_unifies(check, runtime_input):
-    check("SwiGLU", [runtime_input(["n", 4]), runtime_input(["n", "m"])], opset=28, sizes=[{"n": 3, "m": 4}])
+    check(
+        "SwiGLU",
+        [runtime_input(["n", 4]), runtime_input(["n", "m"])],
+        opset=28,
+        sizes=[{"n": 3, "m": 4}],
+    )

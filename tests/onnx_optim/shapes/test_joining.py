@@ -17,9 +17,16 @@ def ints(*values):
 
 
 def test_concat(check, runtime_input):
-    (found,) = check("Concat", [runtime_input(["n", 3]), runtime_input(["m", 3]), runtime_input([2, 3])], axis=0)
+    (found,) = check(
+        "Concat", [runtime_input(["n", 3]), runtime_input(["m", 3]), runtime_input([2, 3])], axis=0
+    )
     assert found.shape == ["n+m+2", 3]
-    (found,) = check("Concat", [runtime_input(["n", 3]), runtime_input(["m", 2])], axis=-1, sizes=[{"n": 4, "m": 4}])
+    (found,) = check(
+        "Concat",
+        [runtime_input(["n", 3]), runtime_input(["m", 2])],
+        axis=-1,
+        sizes=[{"n": 4, "m": 4}],
+    )
     assert found.shape.dims()[1] == OptimDim(5)
     (found,) = check("Concat", [runtime_input(["n"]), runtime_input([4])], axis=0)
     assert found.shape == ["n+4"]
@@ -42,7 +49,14 @@ def test_split_equal(check, runtime_input, opset):
 
 @pytest.mark.parametrize("size", range(9))
 def test_split_with_a_rest(check, runtime_input, size):
-    check("Split", [runtime_input(["n"])], n_outputs=3, num_outputs=3, sizes=[{"n": size}], need_runs=0)
+    check(
+        "Split",
+        [runtime_input(["n"])],
+        n_outputs=3,
+        num_outputs=3,
+        sizes=[{"n": size}],
+        need_runs=0,
+    )
     if size not in (0, 1, 2, 4):
         check("Split", [runtime_input([size])], n_outputs=3, num_outputs=3)
 
@@ -59,14 +73,22 @@ def test_split_sizes(check, runtime_input):
 
 @pytest.mark.parametrize(
     ("dims", "target"),
-    [(["n", 1], ints(1, 4)), (["n"], ints(4)), (["n", "m"], ints(1, 1)), ([1], ints(0)), ([], ints(2, 3))],
+    [
+        (["n", 1], ints(1, 4)),
+        (["n"], ints(4)),
+        (["n", "m"], ints(1, 1)),
+        ([1], ints(0)),
+        ([], ints(2, 3)),
+    ],
 )
 def test_expand(check, runtime_input, dims, target):
     check("Expand", [runtime_input(dims), target], sizes=EVERY)
 
 
 def test_expand_with_unknown_target(check, runtime_input):
-    (found,) = check("Expand", [runtime_input([1, 3]), runtime_input([2], T.INT64, 1, 2)], exact=False)
+    (found,) = check(
+        "Expand", [runtime_input([1, 3]), runtime_input([2], T.INT64, 1, 2)], exact=False
+    )
     assert found.shape.dims()[1] == OptimDim(3)
     assert found.shape.dims()[0].is_symbol()
 

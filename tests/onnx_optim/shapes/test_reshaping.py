@@ -141,7 +141,9 @@ def test_squeeze(check, runtime_input):
 
 
 def test_squeeze_of_a_symbol_says_that_it_is_one(check, runtime_input):
-    check("Squeeze", [runtime_input(["n", "m"]), ints(1)], sizes=[{"n": 4, "m": 1}, {"n": 4, "m": 2}])
+    check(
+        "Squeeze", [runtime_input(["n", "m"]), ints(1)], sizes=[{"n": 4, "m": 1}, {"n": 4, "m": 2}]
+    )
 
 
 def test_unsqueeze(check, runtime_input):
@@ -149,7 +151,12 @@ def test_unsqueeze(check, runtime_input):
     assert found.shape == [1, "n", 3, 1]
     (found,) = check("Unsqueeze", [runtime_input(["n", 3])], opset=11, axes=[1])
     assert found.shape == ["n", 1, 3]
-    (found,) = check("Unsqueeze", [runtime_input(["n"]), runtime_input([2], T.INT64, 0, 1)], exact=False, need_runs=0)
+    (found,) = check(
+        "Unsqueeze",
+        [runtime_input(["n"]), runtime_input([2], T.INT64, 0, 1)],
+        exact=False,
+        need_runs=0,
+    )
     assert found.shape.rank() == 3
 
 

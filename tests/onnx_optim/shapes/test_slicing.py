@@ -28,7 +28,9 @@ def test_slice_of_a_symbol(check, runtime_input, start, step):
         check("Slice", inputs, sizes=SIZES, exact=step > 0, need_runs=8)
 
 
-@pytest.mark.parametrize(("start", "end", "step"), list(itertools.product(STARTS, ENDS, (1, 2, -1, -2))))
+@pytest.mark.parametrize(
+    ("start", "end", "step"), list(itertools.product(STARTS, ENDS, (1, 2, -1, -2)))
+)
 def test_slice_of_an_integer(check, runtime_input, start, end, step):
     check("Slice", [runtime_input([5]), ints(start), ints(end), ints(0), ints(step)], exact=False)
 
@@ -53,7 +55,9 @@ def test_whole_reversal():
     assert slice_size(OptimDim("n"), OptimDim(-1), OptimDim(-BIG), -1) == OptimDim("n")
 
 
-@pytest.mark.parametrize(("start", "end"), list(itertools.product(["k", "-k", "k - 2", "n - k", "0", "n - 1"], repeat=2)))
+@pytest.mark.parametrize(
+    ("start", "end"), list(itertools.product(["k", "-k", "k - 2", "n - k", "0", "n - 1"], repeat=2))
+)
 def test_symbolic_limits(start, end):
     """Against Python's own slices; the closed form of an open sign included."""
     size = slice_size(OptimDim("n"), OptimDim(start), OptimDim(end), 1)
@@ -72,7 +76,12 @@ def test_attributes_of_the_first_version(check, runtime_input):
 
 
 def test_unknown_limits_have_a_bound(check, runtime_input):
-    inputs = [runtime_input(["n", 5]), runtime_input([1], T.INT64), runtime_input([1], T.INT64), ints(1)]
+    inputs = [
+        runtime_input(["n", 5]),
+        runtime_input([1], T.INT64),
+        runtime_input([1], T.INT64),
+        ints(1),
+    ]
     (found,) = check("Slice", inputs, exact=False)
     assert found.shape.dims()[0] == OptimDim("n")
     inputs[3] = runtime_input([1], T.INT64, 0, 1)

@@ -133,6 +133,16 @@ def _as_objects(item: OptimTensor) -> Array | None:
     return None if array is None else array.astype(object)
 
 
+def _true_count(condition: Array | None, size: OptimDim) -> OptimDim | None:
+    """Number of true conditions; those beyond the size do not count."""
+    if condition is None:
+        return None
+    least = size.as_int() if size.is_int() else size.bounds()[0] or 0
+    if condition.size > least and not size.is_int() and np.any(condition[least:]):
+        return None
+    return OptimDim(int(np.count_nonzero(condition[:least])))
+
+
 @register("Compress")
 def compress(node: NodeView) -> OptimTensor:
     """Entries whose condition is true, along an axis or of the flattened input."""
@@ -145,15 +155,12 @@ def compress(node: NodeView) -> OptimTensor:
         return node.unknown("the input's rank is not known", dtype=item.dtype)
     place = None if axis is None else axis_of(node, int(axis), len(dims))
     size = product(dims) if place is None else dims[place]
-    if condition.constant is not None:
-        count = OptimDim(int(np.count_nonzero(condition.constant)))
-    else:
+    count = _true_count(condition.constant, size)
+    if count is None:
         upper = size
         if length is not None and len(length) == 1:
             upper = OptimDim.min(size, length[0])
-        count = node.fresh(
-            0 if place is None else place, "the number of true conditions", upper=upper
-        )
+        count = node.fresh(place or 0, "the number of true conditions", upper=upper)
     if place is None:
         return tensor(item.dtype, [count])
     return tensor(item.dtype, (*dims[:place], count, *dims[place + 1 :]))

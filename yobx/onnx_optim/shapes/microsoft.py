@@ -258,7 +258,10 @@ def pool(node: NodeView) -> OptimTensor:
     kernel = tuple(OptimDim(size) for size in int_list(node.attr("kernel_shape", ())) or ())
     if dims is None or len(dims) != len(kernel) + 2:
         return node.unknown("the input's rank is not known", dtype=item.dtype)
-    found = [*dims[:2], *window_sizes(node, dims[2:], read_window(node, len(kernel), kernel))]
+    found = [
+        *dims[:2],
+        *window_sizes(node, dims[2:], read_window(node, len(kernel), kernel), lenient=True),
+    ]
     return tensor(item.dtype, _channels_last(found) if last else found)
 
 

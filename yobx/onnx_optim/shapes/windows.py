@@ -10,6 +10,7 @@ from yobx.onnx_optim.optim_dim import OptimDim
 from yobx.onnx_optim.optim_tensor import OptimTensor
 from yobx.onnx_optim.shapes._common import (
     ONE,
+    ZERO,
     Dims,
     argument,
     dims_of,
@@ -63,7 +64,7 @@ def read_window(node: NodeView, rank: int, kernel: Sequence[OptimDim]) -> Window
     return Window(tuple(kernel), strides, dilations, pads, str(auto_pad), ceiling)
 
 
-def _window_size(size: OptimDim, window: Window, axis: int) -> OptimDim:
+def _window_size(size: OptimDim, window: Window, axis: int, *, lenient: bool) -> OptimDim:
     stride = window.strides[axis]
     if window.auto_pad.startswith("SAME"):
         return size.ceil_div(stride)
@@ -71,20 +72,46 @@ def _window_size(size: OptimDim, window: Window, axis: int) -> OptimDim:
     before = after = 0
     if window.auto_pad != "VALID":
         before, after = window.pads[axis], window.pads[axis + len(window.strides)]
-    room = size + (before + after)
+    room = size + (before + after) - reach
     if window.ceiling:
         # A window may start no later than the last element of the input or of its front padding.
-        last = room - reach + (stride - 1)
-        limit = size + (before - 1)
-        return OptimDim.min(last, limit) // stride + ONE
-    return (room - reach) // stride + ONE
+        return OptimDim.min(room + (stride - 1), size + (before - 1)) // stride + ONE
+    return _truncated(size, room, stride) if lenient else room // stride + ONE
 
 
-def window_sizes(node: NodeView, spatial: Sequence[OptimDim], window: Window) -> list[OptimDim]:
-    """Number of window positions along each spatial axis."""
+def _truncated(size: OptimDim, room: OptimDim, stride: int) -> OptimDim:
+    """Positions of a pool's window, which may be larger than its input.
+
+    Runtimes divide towards zero, so that a window that lacks less than a stride of room still has
+    one position. They refuse an empty input.
+    """
+    plain = room // stride + ONE
+    least = max(size.bounds()[0] or 0, 1)
+    slack = room - size
+    if stride == 1 or (slack.is_int() and least + slack.as_int() >= 0):
+        return plain
+    if slack.is_int() and least + slack.as_int() + stride >= 1:
+        return OptimDim.max(plain, ONE)
+    return OptimDim.max(plain, OptimDim.min(room + stride, ONE), ZERO)
+
+
+def window_sizes(
+    node: NodeView, spatial: Sequence[OptimDim], window: Window, *, lenient: bool = False
+) -> list[OptimDim]:
+    """Number of window positions along each spatial axis.
+
+    Args:
+        node: The node, for its errors.
+        spatial: Sizes of the spatial axes.
+        window: The window.
+        lenient: The window may be larger than the padded input, as pools allow.
+
+    Returns:
+        One size per spatial axis.
+    """
     result = []
     for axis, size in enumerate(spatial):
-        found = _window_size(size, window, axis)
+        found = _window_size(size, window, axis, lenient=lenient)
         if found.is_int() and found.as_int() < 0:
             node.fail(f"the window does not fit into spatial axis {axis} of size {size}")
         result.append(found)
@@ -162,11 +189,13 @@ def qlinear_conv(node: NodeView) -> OptimTensor:
     return tensor(dtype, dims)
 
 
-def _transposed_size(size: OptimDim, window: Window, axis: int, extra: int) -> OptimDim:
+def _transposed_size(size: OptimDim, window: Window, axis: int, extra: int) -> OptimDim | None:
+    """Size after a transposed convolution, None where runtimes differ."""
     stride = window.strides[axis]
-    if window.auto_pad.startswith("SAME"):
-        return size * stride
     reach = (window.kernel[axis] - ONE) * window.dilations[axis] + ONE
+    if window.auto_pad.startswith("SAME"):
+        low = (reach + extra).bounds()[0]
+        return size * stride if low is not None and low >= stride else None
     total = 0
     if window.auto_pad != "VALID":
         total = window.pads[axis] + window.pads[axis + len(window.strides)]
@@ -192,11 +221,13 @@ def transposed_dims(
         return [data[0], channels, *(OptimDim(size) for size in explicit[-rank:])]
     window = read_window(node, rank, kernel)
     extra = int_list(node.attr("output_padding", None)) or (0,) * rank
-    return [
-        data[0],
-        channels,
-        *(_transposed_size(size, window, axis, extra[axis]) for axis, size in enumerate(data[2:])),
-    ]
+    spatial = []
+    for axis, size in enumerate(data[2:]):
+        found = _transposed_size(size, window, axis, extra[axis])
+        if found is None:
+            found = node.fresh(axis + 2, "runtimes differ when the window is below the stride")
+        spatial.append(found)
+    return [data[0], channels, *spatial]
 
 
 @register("ConvTranspose")
@@ -225,7 +256,7 @@ def pool(node: NodeView) -> tuple[OptimTensor, ...]:
         if len(dims) != len(kernel) + 2:
             node.fail(f"input has rank {len(dims)} and the window {len(kernel)} spatial axes")
         window = read_window(node, len(kernel), kernel)
-        found = [*dims[:2], *window_sizes(node, dims[2:], window)]
+        found = [*dims[:2], *window_sizes(node, dims[2:], window, lenient=True)]
     result = tensor(item.dtype, found)
     return (result, OptimTensor(TensorType.kInt64, result.shape))[: node.n_outputs]
 
@@ -251,7 +282,10 @@ def max_unpool(node: NodeView) -> OptimTensor:
     if dims is None:
         return node.unknown("the input's rank is not known", dtype=item.dtype)
     window = read_window(node, len(kernel), kernel)
-    spatial = [_transposed_size(size, window, axis, 0) for axis, size in enumerate(dims[2:])]
+    spatial = [
+        _transposed_size(size, window, axis, 0) or node.fresh(axis + 2, "the window's place")
+        for axis, size in enumerate(dims[2:])
+    ]
     return tensor(item.dtype, (*dims[:2], *spatial))
 
 
