@@ -95,6 +95,7 @@ class GraphBuilder:
         self._inputs: list[str] = []
         self._outputs: dict[str, str] = {}
         self._nodes: list[onnx.NodeProto] = []
+        self._produced: set[str] = set()
         self._closed = False
         self._maker = NodeMaker(
             values=self._values,
@@ -191,6 +192,9 @@ class GraphBuilder:
             )
         value = self._values.resolve(name if source is None else source)
         exposed = self._values.expose(name, value)
+        if self._parent is not None and exposed == value and value not in self._produced:
+            # The body of a loop gives its own input back: that takes a node, and so a new name.
+            exposed = self._values.define(self.unique_name(name))
         self._outputs[exposed] = value
         return exposed
 
@@ -267,6 +271,7 @@ class GraphBuilder:
         )
         self._shared.provenance.stamp(node)
         self._nodes.append(node)
+        self._produced.update(node.output)
         return tuple(node.output) if len(node.output) != 1 else node.output[0]
 
     # -- questions --------------------------------------------------------------------------
@@ -515,8 +520,7 @@ class GraphBuilder:
             )
         graph = onnx.GraphProto(name=self.name)
         graph.node.extend(self._nodes)
-        produced = [name for node in self._nodes for name in node.output if name]
-        extra = expose_outputs(self._outputs.items(), produced, self._shared.node_names.unique)
+        extra = expose_outputs(self._outputs.items(), self._shared.node_names.unique)
         if not self._closed:
             self._closed = True
             for node in extra:

@@ -38,7 +38,11 @@ class InitializerStore(Mapping[str, npt.NDArray[np.generic]]):
         if array.nbytes > _CONTENT_LIMIT:
             return None
         if array.dtype.kind in "OUST":
-            return ("string", array.shape, tuple(repr(item) for item in array.flat))
+            return (
+                "string",
+                array.shape,
+                tuple(item if isinstance(item, bytes) else str(item) for item in array.flat),
+            )
         return (str(array.dtype), array.shape, array.tobytes())
 
     def find(self, array: npt.NDArray[np.generic]) -> str | None:

@@ -95,7 +95,7 @@ def to_ir(parts: GraphParts) -> onnx_ir.Model:
         # Only a placeholder: the values are attached below, by reference.
         graph.initializer.add(name=name, dims=array.shape, data_type=int(element_type(array.dtype)))
     renamed, exposed = _plan_outputs(parts, produced)
-    graph.node.extend(expose_outputs(exposed, produced, parts.node_names.unique))
+    graph.node.extend(expose_outputs(exposed, parts.node_names.unique))
     graph.output.extend(
         parts.inference.value_info(source, called=renamed.get(name, name))
         for name, source in parts.outputs.items()

@@ -24,9 +24,9 @@ def nearest(name: str, candidates: Iterable[str], *, n: int = 3) -> str:
     """
     pool = sorted(set(candidates))
     lowered = {candidate.lower(): candidate for candidate in reversed(pool)}
-    found = difflib.get_close_matches(name, pool, n=n, cutoff=0.6)
+    found = difflib.get_close_matches(name, pool, n=n, cutoff=0.5)
     if not found:
-        close = difflib.get_close_matches(name.lower(), list(lowered), n=n, cutoff=0.6)
+        close = difflib.get_close_matches(name.lower(), list(lowered), n=n, cutoff=0.5)
         found = [lowered[key] for key in close]
     return "did you mean " + " or ".join(repr(item) for item in found) + "?" if found else ""
 

@@ -110,10 +110,10 @@ class NodeMaker:
         if sig is not None:
             check_types(sig, names, [self._inference.tensor(n).dtype for n in names])
         graphs = {key: value for key, value in attributes.items() if hasattr(value, "output_names")}
+        closed = {key: self._close_graph(graph) for key, graph in graphs.items()}
         if op_type == "Split" and sig is not None and not sig.domain:
             outputs, attributes = self._complete_split(sig, given, outputs, attributes)
         count = _output_count(op_type, callee, list(graphs.values()), outputs)
-        closed = {key: self._close_graph(graph) for key, graph in graphs.items()}
         label = self._values.scopes.prefix + (name or op_type)
         node = onnx.NodeProto(
             op_type=op_type, domain=domain, name=self._node_names.unique(label), input=names

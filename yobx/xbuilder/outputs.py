@@ -10,25 +10,21 @@ __all__ = ["expose_outputs"]
 
 
 def expose_outputs(
-    outputs: Iterable[tuple[str, str]],
-    produced: Iterable[str],
-    unique_node_name: Callable[[str], str],
+    outputs: Iterable[tuple[str, str]], unique_node_name: Callable[[str], str]
 ) -> list[onnx.NodeProto]:
     """Makes the Identity nodes that give values their output names.
 
     Args:
         outputs: Pairs (output name, value that it exposes).
-        produced: Values that nodes of this very graph produce.
         unique_node_name: Makes node names.
 
     Returns:
-        One node for each output that is not itself a produced value of that name.
+        One node for each output whose name is not that of the value.
     """
-    here = frozenset(produced)
     return [
         onnx.NodeProto(
             op_type="Identity", name=unique_node_name("output"), input=[source], output=[name]
         )
         for name, source in outputs
-        if name != source or source not in here
+        if name != source
     ]
