@@ -1,1 +1,43 @@
+"""pytest plugin that converts models to ONNX and proves the result."""
 
+from __future__ import annotations
+
+from pytest_yobx.fixtures import (
+    assert_converts,
+    assert_shapes,
+    yobx_artifacts,
+    yobx_case,
+    yobx_convert,
+    yobx_settings,
+)
+from pytest_yobx.plugin import (
+    pytest_addoption,
+    pytest_collect_file,
+    pytest_collection_modifyitems,
+    pytest_configure,
+    pytest_generate_tests,
+    pytest_pycollect_makeitem,
+    pytest_pyfunc_call,
+    pytest_runtest_makereport,
+    pytest_sessionfinish,
+    pytest_terminal_summary,
+)
+
+__all__ = [
+    "assert_converts",
+    "assert_shapes",
+    "pytest_addoption",
+    "pytest_collect_file",
+    "pytest_collection_modifyitems",
+    "pytest_configure",
+    "pytest_generate_tests",
+    "pytest_pycollect_makeitem",
+    "pytest_pyfunc_call",
+    "pytest_runtest_makereport",
+    "pytest_sessionfinish",
+    "pytest_terminal_summary",
+    "yobx_artifacts",
+    "yobx_case",
+    "yobx_convert",
+    "yobx_settings",
+]

@@ -8,6 +8,7 @@ from yobx.verification.check import (
     CheckResult,
     PreparedCheck,
     check_conversion,
+    check_shapes,
     prepare_check,
     run_check,
 )
@@ -24,6 +25,7 @@ __all__ = [
     "Outcome",
     "PreparedCheck",
     "check_conversion",
+    "check_shapes",
     "prepare_check",
     "register_source",
     "run_check",

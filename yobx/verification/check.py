@@ -32,10 +32,17 @@ from yobx.verification.report import (
 from yobx.verification.runner import LoadError, RunError, Session, exposed, input_names
 from yobx.verification.sensitivity import Sensitivity
 from yobx.verification.shape_proof import Statement, merge, prove, stated
-from yobx.verification.sources import NamedArray, Source, find_source, is_tensor
+from yobx.verification.sources import NamedArray, Source, find_source, is_onnx, is_tensor
 from yobx.verification.tolerances import Tolerances, load_tolerances
 
-__all__ = ["CheckResult", "PreparedCheck", "check_conversion", "prepare_check", "run_check"]
+__all__ = [
+    "CheckResult",
+    "PreparedCheck",
+    "check_conversion",
+    "check_shapes",
+    "prepare_check",
+    "run_check",
+]
 
 _PHASE_OF = {
     "dtype": "structure",
@@ -144,6 +151,31 @@ def run_check(model: Any, args: Any = None, **options: Unpack[CheckKeywords]) ->
     return prepared.run(make_options(options).binding_requests())
 
 
+def check_shapes(model: Any, args: Any = None, **options: Unpack[CheckKeywords]) -> CheckResult:
+    """Compares every stated type and shape with runs of the converted model; no values are
+    compared.
+
+    Args:
+        model: As for `check_conversion`; a `ModelProto` needs no reference here.
+        args: As for `check_conversion`.
+        **options: As for `check_conversion`.
+
+    Returns:
+        The findings; the phases ``structure`` and ``values`` do not apply.
+
+    Raises:
+        ArgumentError: If an option is unknown or wrong.
+    """
+    if options.get("reference") is None and is_onnx(model):
+        options["reference"] = _no_reference
+    prepared = prepare_check(model, args, **options)
+    return prepared.run(make_options(options).binding_requests(), values=False)
+
+
+def _no_reference(*inputs: Any) -> tuple[()]:
+    return ()
+
+
 def prepare_check(model: Any, args: Any = None, **options: Unpack[CheckKeywords]) -> PreparedCheck:
     """Converts, validates and loads a model once, so that several bindings can share it.
 
@@ -189,11 +221,14 @@ class PreparedCheck:
         """What is known before any run."""
         return self._checker.result
 
-    def run(self, bindings: Sequence[BindingRequest] | None = None) -> CheckResult:
+    def run(
+        self, bindings: Sequence[BindingRequest] | None = None, *, values: bool = True
+    ) -> CheckResult:
         """Runs and compares under some bindings.
 
         Args:
             bindings: As in `CheckOptions.bindings`.
+            values: Whether outputs are compared with the source, or shapes alone are proven.
 
         Returns:
             A result of its own. The time of the conversion is counted in the first one.
@@ -208,7 +243,7 @@ class PreparedCheck:
         if self.ready:
             try:
                 checker.run(bindings)
-                checker.judge()
+                checker.judge(values=values)
             except _Stop:
                 pass
         return checker.result
@@ -348,6 +383,7 @@ class _Checker:
             self.fail("check", f"onnxruntime {warning}")
 
     # ---- run
+    #
     # -----------------------------------------------------------------------------------------------
 
     def run(self, requests: Sequence[BindingRequest] | None) -> None:
@@ -416,8 +452,14 @@ class _Checker:
     # ---- structure, shapes, values
     # -----------------------------------------------------------------------
 
-    def judge(self) -> None:
+    def judge(self, *, values: bool) -> None:
         """Compares structure, shapes and values, and looks for the first difference."""
+        if not values:
+            for name in ("structure", "values"):
+                self.report.phase(name).outcome = Outcome.NOT_APPLICABLE
+            with self.phase("shape-match", stops=False):
+                self._prove_shapes()
+            return
         assert self.sensitivity is not None
         sensitivity = self.sensitivity
         with self.phase("structure", stops=False):

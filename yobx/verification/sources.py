@@ -24,6 +24,7 @@ __all__ = [
     "NamedArray",
     "Source",
     "find_source",
+    "is_onnx",
     "is_tensor",
     "register_source",
     "type_modules",
@@ -108,6 +109,12 @@ def is_tensor(leaf: object) -> bool:
     return hasattr(leaf, "dtype") and hasattr(leaf, "shape")
 
 
+def is_onnx(model: object) -> bool:
+    """Whether a model is a `ModelProto` or the path of an ``.onnx`` file."""
+    is_path = isinstance(model, (str, Path)) and str(model).endswith(".onnx")
+    return isinstance(model, onnx.ModelProto) or is_path
+
+
 def find_source(model: Any, *, reference: Any = None, name: str = "") -> Source:
     """Recognises what a model is.
 
@@ -127,9 +134,7 @@ def find_source(model: Any, *, reference: Any = None, name: str = "") -> Source:
     for _, recognises, factory in _REGISTERED:
         if recognises(model):
             return factory(model, extra)
-    if isinstance(model, onnx.ModelProto) or (
-        isinstance(model, (str, Path)) and str(model).endswith(".onnx")
-    ):
+    if is_onnx(model):
         from yobx.verification.source_onnx import OnnxSource
 
         return OnnxSource(model, reference, name=name)

@@ -6,7 +6,7 @@ from yobx.verification.report import ConversionReport, Outcome, OutputReport
 
 __all__ = ["render"]
 
-_WIDTH = 10
+_WIDTH = 11
 _HEADLINES = {
     "import": "the model cannot be loaded",
     "trace": "the model fails while it is traced",
@@ -35,6 +35,8 @@ def render(report: ConversionReport) -> str:
     lines = [_headline(report)]
     failed = [p for p in report.phases if p.outcome is Outcome.FAILED]
     for phase in failed:
+        if phase.name == "values" and any(output.failed for output in report.outputs):
+            continue  # told below, output by output
         shown = phase.messages[:_MOST_ROWS]
         for i, message in enumerate(shown):
             lines.append(_row(phase.name if i == 0 else "", message))

@@ -1,0 +1,150 @@
+"""Items of ours: models named in ``yobx_models``, and marked functions that return a model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_yobx.cases import Case, Cells, cases_for, finish
+from pytest_yobx.entries import Entry, EntryError, expand, interpret
+from pytest_yobx.options import Settings
+
+__all__ = [
+    "FIXTURES",
+    "ModelItem",
+    "ModelsFile",
+    "cells_of",
+    "is_model_function",
+    "marker_options",
+    "models_wanted",
+    "run_model_function",
+    "settings_of",
+]
+
+FIXTURES = frozenset({"assert_converts", "yobx_convert", "assert_shapes"})
+_SETTINGS = pytest.StashKey[Settings]()
+_CELLS = pytest.StashKey[Cells]()
+
+
+def settings_of(config: pytest.Config) -> Settings:
+    """Settings of the session."""
+    return config.stash[_SETTINGS]
+
+
+def remember(config: pytest.Config, settings: Settings) -> None:
+    """Keeps the settings of the session."""
+    config.stash[_SETTINGS] = settings
+    config.stash[_CELLS] = Cells()
+
+
+def cells_of(config: pytest.Config) -> Cells:
+    """The model in hand."""
+    return config.stash[_CELLS]
+
+
+def marker_options(node: pytest.Item) -> dict[str, Any]:
+    """Arguments of the ``yobx`` markers of a test; the nearest wins."""
+    options: dict[str, Any] = {}
+    for marker in reversed(list(node.iter_markers("yobx"))):
+        options.update(marker.kwargs)
+    return options
+
+
+class ModelsFile(pytest.File):
+    """The entries of ``yobx_models``, collected below the file that names them."""
+
+    def collect(self) -> Iterator[pytest.Item]:
+        """One item for each model, opset and binding."""
+        settings = settings_of(self.config)
+        for entry in expand(self.config.getini("yobx_models"), self.config.rootpath):
+            cases = cases_for(settings)
+            if entry.problem:
+                yield ModelItem.from_parent(self, name=entry.name, entry=entry, case=cases[0])
+                continue
+            for case in cases:
+                name = f"{entry.name}[{case.id}]"
+                yield ModelItem.from_parent(self, name=name, entry=entry, case=case)
+
+
+class ModelItem(pytest.Item):
+    """One cell of one entry."""
+
+    def __init__(self, *, entry: Entry, case: Case, **rest: Any) -> None:
+        super().__init__(**rest)
+        self.entry, self.case = entry, case
+        self.add_marker("yobx")
+
+    def runtest(self) -> None:
+        """Checks the cell."""
+        settings = settings_of(self.config)
+        result = cells_of(self.config).run(
+            self.entry.name, lambda: self.entry.load(self.config.rootpath), self.case, settings, {}
+        )
+        finish(result, self, settings)
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        """The failure text alone; a traceback only where the user's code raised."""
+        from yobx.errors import VerificationError
+
+        if isinstance(excinfo.value, (VerificationError, EntryError, pytest.UsageError)):
+            return str(excinfo.value)
+        return super().repr_failure(excinfo, "short")
+
+    def reportinfo(self) -> tuple[Path, None, str]:
+        """Where the model is named."""
+        return self.path, None, self.name
+
+
+def models_wanted(config: pytest.Config) -> bool:
+    """Whether ``yobx_models`` belongs to what was asked for on the command line."""
+    if config.args_source is not pytest.Config.ArgsSource.ARGS:
+        return True
+    base = config.invocation_params.dir
+    for argument in config.args:
+        text, _, rest = str(argument).partition("::")
+        path = (base / text).resolve()
+        if path == config.inipath:
+            return True
+        if not rest and path.is_dir() and config.rootpath.resolve().is_relative_to(path):
+            return True
+    return False
+
+
+def is_model_function(name: str, target: Any) -> bool:
+    """Whether a function is marked and returns a model, instead of using our fixtures."""
+    marks = getattr(target, "pytestmark", [])
+    marks = marks if isinstance(marks, list) else [marks]
+    if isinstance(target, type) or not callable(target) or not hasattr(target, "__code__"):
+        return False
+    if not any(getattr(mark, "name", "") == "yobx" for mark in marks):
+        return False
+    code = target.__code__
+    return not FIXTURES & set(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
+
+
+def run_model_function(item: pytest.Function) -> None:
+    """Calls a marked function and checks the model it returns."""
+    __tracebackhide__ = True
+    settings: Settings = item._request.getfixturevalue("yobx_settings")
+    case = (
+        item.callspec.params["yobx_case"] if hasattr(item, "callspec") else cases_for(settings)[0]
+    )
+    names = [name for name in item._fixtureinfo.argnames if name in item.funcargs]
+    arguments = {name: item.funcargs[name] for name in names if name != "yobx_case"}
+    owner = f"{item.nodeid.partition('[')[0]}"
+    varying = {
+        k: v
+        for k, v in getattr(getattr(item, "callspec", None), "params", {}).items()
+        if k != "yobx_case"
+    }
+    if varying:
+        owner += f"[{varying!r}]"
+
+    def load() -> Any:
+        return interpret(item.obj(**arguments), item.name)
+
+    result = cells_of(item.config).run(owner, load, case, settings, marker_options(item))
+    finish(result, item, settings)

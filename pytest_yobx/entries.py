@@ -1,0 +1,206 @@
+"""Entries of ``yobx_models``: what they name, and how a model comes out of them."""
+
+from __future__ import annotations
+
+import glob
+import importlib
+import importlib.util
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+__all__ = ["Entry", "EntryError", "Loaded", "expand", "interpret"]
+
+_ARCHIVES = (".keras", ".h5")
+
+
+class EntryError(Exception):
+    """An entry names nothing that can be checked; the message says what to change."""
+
+
+@dataclass
+class Loaded:
+    """A model with its inputs.
+
+    Attributes:
+        model: Anything `check_conversion` takes.
+        args: Inputs, or ``None`` to generate them.
+        options: Options of the check.
+    """
+
+    model: Any
+    args: Any = None
+    options: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One model to check.
+
+    Attributes:
+        name: Shown name, unique in the session.
+        target: ``package.module:attribute``, or a path.
+        problem: Why it cannot be loaded, found while expanding, or ``""``.
+    """
+
+    name: str
+    target: str
+    problem: str = ""
+
+    def load(self, root: Path) -> Loaded:
+        """Imports and calls what the entry names.
+
+        Args:
+            root: pytest's root folder; it is importable meanwhile and afterwards.
+
+        Returns:
+            The model.
+
+        Raises:
+            EntryError: If it cannot be found, or its factory returns something else.
+        """
+        if self.problem:
+            raise EntryError(self.problem)
+        if str(root) not in sys.path:
+            sys.path.insert(0, str(root))
+        if ":" in self.target and not Path(self.target).exists():
+            return self._from_attribute()
+        return self._from_path(root / self.target)
+
+    def _from_attribute(self) -> Loaded:
+        module_name, _, attribute = self.target.partition(":")
+        try:
+            value: Any = importlib.import_module(module_name)
+        except ModuleNotFoundError as error:
+            if error.name and module_name.startswith(error.name):
+                raise EntryError(
+                    f"yobx_models entry {self.target!r}: there is no module {error.name!r}. It is looked for "
+                    "from pytest's root folder and among the installed packages."
+                ) from error
+            raise
+        for part in attribute.split("."):
+            if not hasattr(value, part):
+                raise EntryError(
+                    f"yobx_models entry {self.target!r}: {module_name} has no {attribute!r}."
+                )
+            value = getattr(value, part)
+        return interpret(value() if is_factory(value) else value, self.target)
+
+    def _from_path(self, path: Path) -> Loaded:
+        if path.suffix != ".onnx":
+            return Loaded(path)
+        companion = path.with_name(f"{path.stem}_reference.py")
+        if not companion.is_file():
+            raise EntryError(
+                f"yobx_models entry {self.target!r}: an .onnx file is compared with its original. Write "
+                f"{companion.name} beside it, with a function reference(*inputs) over numpy arrays."
+            )
+        spec = importlib.util.spec_from_file_location(f"yobx_reference_{path.stem}", companion)
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        if not callable(getattr(module, "reference", None)):
+            raise EntryError(f"{companion}: it must define a function reference(*inputs).")
+        inputs = getattr(module, "inputs", None)
+        args = inputs() if callable(inputs) else None
+        return Loaded(path, args, {"reference": module.reference})
+
+
+def is_factory(value: Any) -> bool:
+    """Whether a callable is a factory: a plain function without required parameters.
+
+    Keras models, TensorFlow functions and JAX functions of arrays are callables too, and are
+    models.
+    """
+    code = getattr(value, "__code__", None)
+    if code is None or not hasattr(value, "__defaults__"):
+        return False
+    defaults = len(value.__defaults__ or ())
+    required_keywords = code.co_kwonlyargcount - len(value.__kwdefaults__ or {})
+    takes_any = bool(code.co_flags & 0x04)
+    return code.co_argcount <= defaults and not required_keywords and not takes_any
+
+
+def interpret(value: Any, where: str) -> Loaded:
+    """Reads what a factory returns.
+
+    Args:
+        value: ``model``, ``(model, args)`` or ``(model, args, options)``.
+        where: Whose result it is, for the message.
+
+    Returns:
+        The model.
+
+    Raises:
+        EntryError: If it is something else.
+    """
+    if value is None:
+        raise EntryError(
+            f"{where} returned None: return model, (model, args) or (model, args, options)."
+        )
+    if not isinstance(value, tuple):
+        return Loaded(value)
+    if len(value) == 2:
+        return Loaded(value[0], value[1])
+    if len(value) == 3 and isinstance(value[2], Mapping):
+        return Loaded(value[0], value[1], dict(value[2]))
+    kinds = ", ".join(type(part).__name__ for part in value)
+    raise EntryError(
+        f"{where} returned ({kinds}): return model, (model, args) or (model, args, options)."
+    )
+
+
+def expand(lines: list[str], root: Path) -> list[Entry]:
+    """Turns the lines of ``yobx_models`` into entries; no module is imported.
+
+    Args:
+        lines: The ini value.
+        root: pytest's root folder.
+
+    Returns:
+        One entry a model; a line that names nothing gives an entry with a problem.
+    """
+    entries: list[Entry] = []
+    for line in lines:
+        text = line.strip()
+        if not text or text.startswith("#"):
+            continue
+        if ":" in text and not (root / text).exists():
+            entries.append(Entry(text, text))
+            continue
+        entries += _files(text, root)
+    seen: set[str] = set()
+    result = []
+    for entry in entries:
+        if entry.name in seen:
+            result.append(
+                Entry(
+                    f"{entry.name}#{len(seen)}",
+                    entry.target,
+                    f"yobx_models names {entry.name!r} twice.",
+                )
+            )
+        else:
+            result.append(entry)
+        seen.add(entry.name)
+    return result
+
+
+def _files(pattern: str, root: Path) -> list[Entry]:
+    found = sorted(glob.glob(pattern, root_dir=root, recursive=True))
+    usable = [path for path in found if _is_model_file(root / path)]
+    if not usable:
+        other = f"; {found[0]} is no model" if found else ""
+        problem = (
+            f"yobx_models entry {pattern!r} matches no .keras or .onnx file and no SavedModel folder "
+            f"under {root}{other}. An import path has the form package.module:attribute."
+        )
+        return [Entry(pattern, pattern, problem)]
+    return [Entry(Path(path).as_posix(), path) for path in usable]
+
+
+def _is_model_file(path: Path) -> bool:
+    return path.suffix in {*_ARCHIVES, ".onnx"} or (path / "saved_model.pb").is_file()

@@ -1,0 +1,116 @@
+"""One self-contained page: data, style and script inside, no network."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from jinja2 import Template
+
+    from yobx.verification import ConversionReport
+
+__all__ = ["render_page", "render_session"]
+
+
+def render_page(reports: Iterable[ConversionReport]) -> str:
+    """Writes the page for some reports.
+
+    Args:
+        reports: Findings of `check_conversion`.
+
+    Returns:
+        HTML.
+    """
+    rows = []
+    for report in reports:
+        data = report.as_dict()
+        rows.append(
+            {
+                "nodeid": report.model_name,
+                "outcome": "passed" if report.passed else "failed",
+                "seconds": report.seconds,
+                "reports": [data],
+                "message": "",
+            }
+        )
+    totals: dict[str, int] = {}
+    for row in rows:
+        totals[str(row["outcome"])] = totals.get(str(row["outcome"]), 0) + 1
+    environment = rows[0]["reports"][0]["environment"] if rows else {}  # type: ignore[index]
+    return render_session({"environment": environment, "totals": totals, "results": rows})
+
+
+def render_session(data: dict[str, Any]) -> str:
+    """Writes the page for a session.
+
+    Args:
+        data: As ``report.json`` holds it.
+
+    Returns:
+        HTML.
+    """
+    from yobx.verification import ConversionReport
+
+    results = []
+    for number, row in enumerate(data["results"]):
+        reports = []
+        for report in row["reports"]:
+            text = ConversionReport.from_dict(report).text()
+            reports.append({**report, "text": text, "bars": [_bars(o) for o in report["outputs"]]})
+        results.append({**row, "id": f"result-{number}", "reports": reports, **_overview(row)})
+    return _template().render(
+        results=results,
+        totals=data["totals"],
+        environment=data["environment"],
+        style=_text("report.css"),
+        script=_text("report.js"),
+    )
+
+
+@functools.cache
+def _template() -> Template:
+    import jinja2
+
+    environment = jinja2.Environment(
+        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    return environment.from_string(_text("report.html"))
+
+
+def _text(name: str) -> str:
+    return files("pytest_yobx").joinpath(name).read_text(encoding="utf-8")
+
+
+def _overview(row: dict[str, Any]) -> dict[str, Any]:
+    """What the table shows of one test."""
+    reports = row["reports"]
+    chosen = next((r for r in reports if not r["passed"]), reports[-1] if reports else None)
+    blank = {"model": row["nodeid"].rpartition("::")[2], "framework": "", "opset": "", "phase": ""}
+    if chosen is None:
+        return {**blank, "nodes": 0, "max_abs": None, "budget": None}
+    numbers = {}
+    for key in ("max_abs", "budget_used"):
+        values = [o[key] for o in chosen["outputs"] if isinstance(o[key], (int, float))]
+        numbers[key] = max(values) if values else None
+    return {
+        **blank,
+        "framework": chosen["framework"],
+        "opset": chosen["opset"],
+        "phase": chosen["failed_phase"],
+        "nodes": chosen["nodes"],
+        "max_abs": numbers["max_abs"],
+        "budget": numbers["budget_used"],
+    }
+
+
+def _bars(output: dict[str, Any]) -> list[dict[str, Any]]:
+    """Buckets of the histogram with their share of the largest, for a bar each."""
+    rows = output["histogram"]
+    most = max((count for _, count in rows), default=0)
+    return [
+        {"label": label, "count": count, "share": round(100 * count / most, 1) if most else 0}
+        for label, count in rows
+    ]

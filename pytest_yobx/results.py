@@ -1,0 +1,96 @@
+"""What checks found, as plain data that travels with pytest's reports, across processes too."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+__all__ = ["PAYLOAD", "Collected", "Row", "attach", "payloads_of", "safe_name"]
+
+#: Attribute of a TestReport that holds the JSON text; xdist carries it to the controller.
+PAYLOAD = "yobx_payload"
+_KEY = pytest.StashKey[list[dict[str, Any]]]()
+
+
+def attach(item: pytest.Item, report: Any) -> None:
+    """Remembers a `ConversionReport` with the test that made it."""
+    item.stash.setdefault(_KEY, []).append(report.as_dict())
+
+
+def payloads_of(item: pytest.Item) -> list[dict[str, Any]]:
+    """The reports a test made, as JSON data."""
+    return item.stash.get(_KEY, [])
+
+
+def safe_name(nodeid: str) -> str:
+    """A folder name for a test: readable, and distinct by a hash."""
+    readable = re.sub(r"[^A-Za-z0-9_.-]+", "-", nodeid.rpartition("/")[2]).strip("-.")[:80]
+    return f"{readable}-{hashlib.sha256(nodeid.encode()).hexdigest()[:8]}"
+
+
+@dataclass
+class Row:
+    """One test with what its checks found.
+
+    Attributes:
+        nodeid: The test.
+        outcome: ``passed``, ``failed``, ``xfailed``, ``skipped``, ``error`` or ``crash``.
+        seconds: Duration of the call.
+        reports: JSON form of its reports.
+        message: Text of a failure that left no report.
+    """
+
+    nodeid: str
+    outcome: str
+    seconds: float = 0.0
+    reports: list[dict[str, Any]] = field(default_factory=list)
+    message: str = ""
+
+
+@dataclass
+class Collected:
+    """All results of a session, gathered where pytest reports.
+
+    Attributes:
+        rows: One row a test that made a check, or that was an item of ours.
+        planned: Node ids of our items.
+    """
+
+    rows: dict[str, Row] = field(default_factory=dict)
+    planned: set[str] = field(default_factory=set)
+
+    def add(self, report: pytest.TestReport) -> None:
+        """Takes in a report of one phase of one test."""
+        text = getattr(report, PAYLOAD, "")
+        if not text:
+            return
+        payload = json.loads(text)
+        row = self.rows.setdefault(report.nodeid, Row(report.nodeid, "passed"))
+        row.seconds += report.duration
+        row.reports = payload["reports"] or row.reports
+        if report.when == "call" or report.failed:
+            outcome = "error" if report.failed and report.when != "call" else report.outcome
+            if hasattr(report, "wasxfail"):
+                outcome = "xfailed" if report.skipped else "xpassed"
+            row.outcome = outcome if row.outcome != "failed" else row.outcome
+        if report.failed and not any(not r["passed"] for r in row.reports):
+            row.message = str(report.longreprtext)[-4000:]
+
+    def crash(self, nodeid: str) -> None:
+        """Records that the process running a test died."""
+        self.rows[nodeid] = Row(
+            nodeid, "crash", message="the worker process died while this test ran"
+        )
+
+    @property
+    def executed(self) -> int:
+        """Number of checks that were made."""
+        return sum(
+            bool(row.reports) or row.outcome in {"failed", "error", "crash"}
+            for row in self.rows.values()
+        )

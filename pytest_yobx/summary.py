@@ -1,0 +1,186 @@
+"""The end of a run: a table in the terminal, and the reports."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import Any
+
+import pytest
+
+from pytest_yobx.cases import shown_path
+from pytest_yobx.options import Settings
+from pytest_yobx.results import Collected, Row
+
+__all__ = ["SCHEMA", "as_data", "show", "write_reports"]
+
+SCHEMA = 1
+_WRITTEN = pytest.StashKey[list[str]]()
+
+
+def as_data(collected: Collected, settings: Settings) -> dict[str, Any]:
+    """The session as JSON data."""
+    rows = sorted(collected.rows.values(), key=lambda row: row.nodeid)
+    environment = next((r["environment"] for row in rows for r in row.reports), {})
+    totals: dict[str, int] = {}
+    for row in rows:
+        totals[row.outcome] = totals.get(row.outcome, 0) + 1
+    return {
+        "schema": SCHEMA,
+        "environment": environment,
+        "seed": settings.seed,
+        "shard": list(settings.shard),
+        "totals": totals,
+        "executed": collected.executed,
+        "results": [asdict(row) for row in rows],
+    }
+
+
+def write_reports(config: pytest.Config, collected: Collected, settings: Settings) -> None:
+    """Writes the reports asked for; a folder that cannot be written is said in the summary.
+
+    Args:
+        config: Where the names of the files are kept for the summary.
+        collected: The results.
+        settings: Kinds and folder.
+    """
+    lines: list[str] = []
+    config.stash[_WRITTEN] = lines
+    kinds = [kind for kind in settings.report if kind != "none"]
+    if not kinds:
+        return
+    data = as_data(collected, settings)
+    try:
+        settings.folder.mkdir(parents=True, exist_ok=True)
+        ignore = settings.folder / ".gitignore"
+        if not ignore.exists():
+            ignore.write_text("*\n", encoding="utf-8")
+        if "json" in kinds:
+            target = settings.folder / "report.json"
+            target.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
+            lines.append(f"json report  {shown_path(target).rstrip('/')}")
+        if "html" in kinds:
+            target = settings.folder / "report.html"
+            target.write_text(_page(data), encoding="utf-8")
+            lines.append(f"html report  {shown_path(target).rstrip('/')}")
+    except OSError as error:
+        lines.append(
+            f"reports could not be written to {settings.folder}: {error.strerror or error}"
+        )
+    except ModuleNotFoundError as error:
+        lines.append(f"no html report: {error.name} is not installed (pip install 'yobx[pytest]')")
+
+
+def _page(data: dict[str, Any]) -> str:
+    from pytest_yobx.html import render_session
+
+    return render_session(data)
+
+
+def show(reporter: Any, config: pytest.Config, collected: Collected, settings: Settings) -> None:
+    """Writes the table.
+
+    Args:
+        reporter: pytest's terminal reporter.
+        config: Holds the names of the reports written.
+        collected: The results.
+        settings: Settings of the session.
+    """
+    reporter.section("yobx", sep="=")
+    rows = sorted(collected.rows.values(), key=lambda row: row.nodeid)
+    if rows:
+        table = [_cells(row) for row in rows]
+        header = (
+            "model",
+            "opset",
+            "sizes",
+            "nodes",
+            "max abs err",
+            "budget",
+            "shapes",
+            "time",
+            "result",
+        )
+        _write_table(reporter, header, table, [row.outcome for row in rows])
+    if not collected.executed:
+        reporter.write_line(
+            "nothing was checked: no entry of yobx_models, no function marked yobx and no test using "
+            "assert_converts ran. This run is red.",
+            red=True,
+            bold=True,
+        )
+    elif not _models_selected(config):
+        count = len(config.getini("yobx_models"))
+        if count:
+            reporter.write_line(
+                f"{count} entries of yobx_models were not selected: paths were given"
+            )
+    totals = as_data(collected, settings)["totals"]
+    if totals:
+        counts = ", ".join(f"{count} {outcome}" for outcome, count in sorted(totals.items()))
+        reporter.write_line(f"{sum(totals.values())} checks: {counts}")
+    for line in config.stash.get(_WRITTEN, []):
+        reporter.write_line(line)
+
+
+def _models_selected(config: pytest.Config) -> bool:
+    from pytest_yobx.collection import models_wanted
+
+    return models_wanted(config)
+
+
+def _cells(row: Row) -> tuple[str, ...]:
+    name = row.nodeid.rpartition("::")[2]
+    if not row.reports:
+        return (name, "", "", "", "", "", "", f"{row.seconds:.1f} s", row.outcome)
+    report = row.reports[-1] if row.outcome == "passed" else _worst(row.reports)
+    errors = [o["max_abs"] for o in report["outputs"] if isinstance(o["max_abs"], (int, float))]
+    used = [
+        o["budget_used"] for o in report["outputs"] if isinstance(o["budget_used"], (int, float))
+    ]
+    shapes = report["shapes"]
+    sizes = "; ".join(
+        ",".join(f"{k}={v}" for k, v in b["sizes"].items()) or "static"
+        for b in report["bindings"]
+        if b["ran"]
+    )
+    phase = report["failed_phase"]
+    outcome = row.outcome if row.outcome == "passed" or not phase else f"{row.outcome}: {phase}"
+    return (
+        name,
+        str(report["opset"] or ""),
+        sizes,
+        str(report["nodes"] or ""),
+        f"{max(errors):.1e}" if errors else "exact" if report["outputs"] else "",
+        _share(max(used)) if used else "",
+        f"{shapes['checked']}/{shapes['values']}" if shapes["values"] else "",
+        f"{row.seconds:.1f} s",
+        outcome,
+    )
+
+
+def _share(used: float) -> str:
+    return f"{used:.0%}" if used < 10 else ">999%"
+
+
+def _worst(reports: list[dict[str, Any]]) -> dict[str, Any]:
+    return next((r for r in reports if not r["passed"]), reports[-1])
+
+
+def _write_table(
+    reporter: Any, header: tuple[str, ...], table: list[tuple[str, ...]], outcomes: list[str]
+) -> None:
+    widths = [max(len(row[i]) for row in [header, *table]) for i in range(len(header))]
+    widths[0] = min(widths[0], 60)
+    reporter.write_line(_line(header, widths))
+    for row, outcome in zip(table, outcomes, strict=True):
+        good = outcome in {"passed", "xfailed"}
+        reporter.write_line(_line(row, widths), green=good, red=not good and outcome != "skipped")
+
+
+def _line(cells: tuple[str, ...], widths: list[int]) -> str:
+    shown = []
+    for i, (cell, width) in enumerate(zip(cells, widths, strict=True)):
+        text = cell if len(cell) <= width else f"{cell[: width - 1]}…"
+        shown.append(text.rjust(width) if 3 <= i <= 7 else text.ljust(width))
+    return "  ".join(shown).rstrip()
