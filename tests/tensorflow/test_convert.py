@@ -224,7 +224,7 @@ def test_every_unsupported_op_is_listed(tmp_path: Path) -> None:
     text = str(caught.value)
     assert "Betainc, 6 times" in text
     assert "and 2 more" in text
-    assert "Polygamma, 1 times" in text
+    assert "Polygamma, 1 time\n" in text
     assert "extra_converters={'Betainc': convert}" in text
     assert "float32(None,)" in text
     assert {o.op_type for o in caught.value.occurrences} >= {"Betainc", "Polygamma"}
@@ -349,3 +349,40 @@ def test_what_is_no_model(model: Any) -> None:
 def test_no_outputs() -> None:
     with pytest.raises(ConversionError, match="returns none"):
         to_onnx(lambda x: None, (data(2),))
+
+
+def test_converter_that_changes_the_shape() -> None:
+    def relu(g, sts, outputs, op):
+        return g.op.Transpose(op.inputs[0].name, perm=[0, 2, 1], outputs=outputs)
+
+    with pytest.raises(ConversionError, match="keeps the shape"):
+        to_onnx(tf.nn.relu, (data(2, 3, 4),), extra_converters={"Relu": relu})
+
+
+def test_exception_of_a_converter_says_where() -> None:
+    def relu(g, sts, outputs, op):
+        raise KeyError("lost")
+
+    with pytest.raises(KeyError) as caught:
+        to_onnx(tf.nn.relu, (data(2, 3),), extra_converters={"Relu": relu})
+    assert caught.value.__notes__ == ["While converting Relu 'Relu'."]
+
+
+def test_custom_operator_gets_the_type_that_tensorflow_knows() -> None:
+    def betainc(g, sts, outputs, op):
+        inputs = [tensor.name for tensor in op.inputs]
+        return g.make_node("Betainc", inputs, outputs, domain="custom")
+
+    onx = to_onnx(
+        lambda x: tf.raw_ops.Betainc(a=x, b=x, x=x) + 1.0,
+        (data(5, 4),),
+        extra_converters={"Betainc": betainc},
+        target_opset={"": 21, "custom": 1},
+    )
+    assert [n.op_type for n in onx.graph.node] == ["Betainc", "Add"]
+    assert onx.graph.output[0].type.tensor_type.elem_type == 1
+    assert len(dims(onx.graph.output[0])) == 2
+
+
+def test_model_without_inputs() -> None:
+    agree(to_onnx(lambda: tf.constant([1.0, 2.0]), ()), [np.float32([1, 2])])

@@ -21,6 +21,6 @@ def test_scopes_of_keras(operation: str, path: str) -> None:
     assert LayerIndex(["model", "dense", "dense_1", "block", "conv"]).path(operation) == path
 
 
-def test_without_layers_the_scopes_are_the_path() -> None:
-    assert LayerIndex().path("a/b/Relu") == "a/b"
+def test_without_layers_there_are_no_paths() -> None:
+    assert LayerIndex().path("a/b/Relu") == ""
     assert LayerIndex().path("Relu") == ""

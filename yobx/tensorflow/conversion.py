@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from types import TracebackType
 from typing import Any
 
 from yobx.errors import (
@@ -43,6 +44,25 @@ def current_conversion() -> Conversion:
             "A converter is called by to_onnx. Received: a call outside of any conversion."
         )
     return found
+
+
+class _Noting:
+    """Adds the place in the model to whatever a converter raises."""
+
+    def __init__(self, op_type: str, name: str) -> None:
+        self._note = f"While converting {op_type} {name!r}."
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if error is not None:
+            error.add_note(self._note)
 
 
 @dataclass
@@ -158,7 +178,8 @@ class Conversion:
         if dtypes is not None:
             self._check_dtypes(op, dtypes)
         name = self.place(op.name)
-        with g.provenance(op=op.type, name=name, layer=self.layers.path(name)):
+        here = g.provenance(op=op.type, name=name, layer=self.layers.path(name))
+        with here, _Noting(op.type, name):
             if with_verbose:
                 function(g, {}, outputs, op, verbose=self.verbose)
             else:
@@ -220,15 +241,26 @@ class Conversion:
                 f"{op.type!r}, which made {output!r} {kind.name} where TensorFlow says "
                 f"{tensor.dtype.name}, at {self.place(op.name)!r}. Add a g.op.Cast."
             )
-        if tensor.shape.rank is None:
+        stated = tensor.shape
+        if stated.rank is None:
             return
-        rank = g.get_rank(output)
-        if rank is None or kind is TensorType.kUndefined:
+        shape = g.get_shape(output)
+        if not shape.has_rank() or kind is TensorType.kUndefined:
             # What TensorFlow knows is worth more than nothing, for instance after a custom op.
-            g.declare(output, wanted, tensor.shape.as_list())
-        elif rank != tensor.shape.rank:
+            g.declare(output, wanted, stated.as_list())
+            return
+        sizes, known = stated.as_list(), shape.dims()
+        if len(sizes) != len(known) or any(
+            size is not None and dim.is_int() and dim.as_int() != size
+            for size, dim in zip(sizes, known, strict=True)
+        ):
             raise ConversionError(
-                "A converter keeps the rank of an output. Received: the converter of "
-                f"{op.type!r}, which made {output!r} of rank {rank} where TensorFlow says "
-                f"{tensor.shape}, at {self.place(op.name)!r}. Check its axes."
+                "A converter keeps the shape of an output. Received: the converter of "
+                f"{op.type!r}, which made {output!r} of shape {shape} where TensorFlow says "
+                f"{stated}, at {self.place(op.name)!r}. Check its axes."
             )
+        if any(
+            size is not None and not dim.is_int() for size, dim in zip(sizes, known, strict=True)
+        ):
+            merged = [dim if n is None else n for n, dim in zip(sizes, known, strict=True)]
+            g.declare(output, shape=merged)

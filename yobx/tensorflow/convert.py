@@ -141,9 +141,13 @@ def _trace(
     try:
         function = trace(source, call, names, shapes)
     except TraceError as error:
-        if not refuses_tensorflow_tensors(error) and not uses_jax(source.model):
+        is_jax = refuses_tensorflow_tensors(error)
+        if not is_jax and not uses_jax(source.model):
             raise
-        function = lower_jax(source, call, names, shapes)
+        try:
+            function = lower_jax(source, call, names, shapes)
+        except TraceError as second:
+            raise (second if is_jax else error) from None
     return _Traced(source, call, function, names, shapes)
 
 

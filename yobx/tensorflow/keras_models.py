@@ -90,9 +90,9 @@ def _check_built(model: Any, name: str) -> None:
 
 def _is_functional(model: Any) -> bool:
     """Functional and Sequential models know their inputs and outputs; subclassed ones do not."""
-    return hasattr(model, "_inputs_struct") or bool(
-        type(model).__name__ == "Sequential" and getattr(model, "inputs", None)
-    )
+    import keras
+
+    return hasattr(model, "_inputs_struct") or isinstance(model, keras.Sequential)
 
 
 def _declared_inputs(model: Any) -> tuple[Declared, ...] | None:

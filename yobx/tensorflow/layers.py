@@ -17,7 +17,8 @@ class LayerIndex:
     ``dense`` is usually ``dense_1``; shared layers get higher numbers.
 
     Args:
-        layers: Names of all layers of the model. Without any, the scopes themselves are the path.
+        layers: Names of all layers of the model. Without any there are no paths: the scopes are in
+            the names of the operations already.
     """
 
     def __init__(self, layers: Iterable[str] = ()) -> None:
@@ -32,7 +33,7 @@ class LayerIndex:
         """
         scope, _, _ = operation.rpartition("/")
         if scope not in self._known:
-            self._known[scope] = self._read(scope) if self._layers else scope
+            self._known[scope] = self._read(scope) if self._layers else ""
         return self._known[scope]
 
     def _read(self, scope: str) -> str:

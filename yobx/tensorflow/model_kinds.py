@@ -24,6 +24,8 @@ from yobx.tensorflow.structure import path_text
 
 __all__ = ["concrete_source", "open_model", "uses_jax"]
 
+_JAX_ROOTS = frozenset({"jax", "jaxlib", "flax", "equinox"})
+
 
 def open_model(
     model: Any,
@@ -152,7 +154,7 @@ def uses_jax(function: Any) -> bool:
         return False
     while isinstance(function, functools.partial):
         function = function.func
-    if type(function).__module__.partition(".")[0] in {"jax", "jaxlib"}:
+    if any(base.__module__.partition(".")[0] in _JAX_ROOTS for base in type(function).__mro__):
         return True
     function = getattr(function, "__wrapped__", function)
     function = getattr(function, "__func__", function)
@@ -177,9 +179,9 @@ def _is_of_jax(value: Any) -> bool:
         if isinstance(value, ModuleType)
         else getattr(value, "__module__", None) or type(value).__module__
     )
-    roots = {"jax", "jaxlib", "flax", "equinox"}
     return isinstance(origin, str) and (
-        origin.partition(".")[0] in roots or type(value).__module__.partition(".")[0] in roots
+        origin.partition(".")[0] in _JAX_ROOTS
+        or type(value).__module__.partition(".")[0] in _JAX_ROOTS
     )
 
 

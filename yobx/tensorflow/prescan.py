@@ -132,11 +132,11 @@ def _unsupported_message(
         f"Every operation of a model needs a converter. Received: {len(by_type)} op types without "
         "one:"
     ]
-    known = [*TF_OP_CONVERTERS, *extra_converters]
     for op_type in sorted(by_type):
         items = by_type[op_type]
-        advice = nearest(op_type, known, n=1)
-        lines.append(f"  {op_type}, {len(items)} times{f' ({advice})' if advice else ''}")
+        typo = nearest(op_type, extra_converters, n=1).removeprefix("did you mean ")
+        advice = f" (extra_converters has {typo.rstrip('?')})" if typo else ""
+        lines.append(f"  {op_type}, {len(items)} time{'s'[: len(items) > 1]}{advice}")
         for item in items[:_MAX_PLACES]:
             where = f" in layer {item.layer!r}" if item.layer else ""
             lines.append(f"    {item.name!r}{where}: {item.detail}")
