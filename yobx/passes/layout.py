@@ -84,7 +84,7 @@ class _Relayout:
         self.plans: dict[ir.Node, Flip] = {}
         self.numbers: dict[ir.Node, int] = {}
         self.flipped_values: set[ir.Value] = set()
-        self.made: dict[tuple[ir.Value, bool], ir.Value] = {}
+        self.made: dict[ir.Value, ir.Value] = {}
 
     def run(self) -> None:
         flipped = self._choose()
@@ -204,10 +204,14 @@ class _Relayout:
             source = producer.inputs[0]
             if source is not None:
                 return source
-        key = (value, True)
-        if key not in self.made:
-            self.made[key] = self._moved(value, self.perm, user)
-        return self.made[key]
+        if value not in self.made:
+            moved = self.made[value] = self._moved(value, self.perm, user)
+            for other, _ in list(value.uses()):
+                # A Transpose that was there before may stand too late to be read here.
+                same = other.graph is self.graph and transpose_perm(other) == self.perm
+                if same and other is not moved.producer():
+                    self.editor.replace(other.outputs[0], moved)
+        return self.made[value]
 
     def _moved(self, value: ir.Value, perm: Permutation, like: ir.Node) -> ir.Value:
         """Inserts the Transpose of a value, or the reshape that does the same."""
