@@ -15,7 +15,7 @@ from .kernels import has_kernel
 from .legalise import legal
 from .padding import Window, explicit_pads, pad_spatial
 from .probe_kernels import DTYPES
-from .shapes import Dim, axis_size, join_dims
+from .shapes import Dim, axis_size, join_dims, reshape
 
 __all__ = ["conv", "conv_transpose", "permute_weights"]
 
@@ -126,11 +126,11 @@ def _grouped_product(
     inner = axis_size(g, weights, 1)
     sizes = [axis_size(g, part, 2 + i) for i in range(n)]
     batch = axis_size(g, part, 0)
-    split = g.op.Reshape(part, join_dims(g, [batch, group, inner, *sizes]))
+    split = reshape(g, part, [batch, group, inner, *sizes])
     per_group: Dim = channels // group if isinstance(channels, int) else -1
-    grouped = g.op.Reshape(flat, join_dims(g, [group, per_group, inner]))
+    grouped = reshape(g, flat, [group, per_group, inner])
     product = g.op.Einsum(split, grouped, equation=f"ngc{letters},goc->ngo{letters}")
-    return str(g.op.Reshape(product, join_dims(g, [batch, channels, *sizes])))
+    return str(reshape(g, product, [batch, channels, *sizes]))
 
 
 def conv_transpose(
@@ -228,7 +228,7 @@ def _spread(g: GraphBuilder, x: str, window: Window) -> str:
         pads[rank + 1 + axis + 1] = stride - 1
         padded = legal(g).Pad(wide, np.array(pads, np.int64))
         sizes[axis] = -1
-        x = g.op.Reshape(padded, join_dims(g, sizes))
+        x = reshape(g, padded, sizes)
     return x
 
 
@@ -242,7 +242,7 @@ def _flip_weights(g: GraphBuilder, w: str, n: int, group: int) -> str:
         return str(g.op.Transpose(flipped, perm=swap))
     kernel = [axis_size(g, w, 2 + i) for i in range(n)]
     outs = axis_size(g, w, 1)
-    grouped = g.op.Reshape(flipped, join_dims(g, [group, -1, outs, *kernel]))
+    grouped = reshape(g, flipped, [group, -1, outs, *kernel])
     turned = g.op.Transpose(grouped, perm=[0, 2, 1, *range(3, 3 + n)])
     inner = axis_size(g, turned, 2)
-    return str(g.op.Reshape(turned, join_dims(g, [-1, inner, *kernel])))
+    return str(reshape(g, turned, [-1, inner, *kernel]))

@@ -43,11 +43,9 @@ def kernel_dtypes(op_type: str, opset: int, variable: str) -> frozenset[str] | N
     Returns:
         The names, or ``None`` when the table says nothing about this operator or variable.
     """
-    schema = schema_of(op_type, opset)
-    if schema is None:
-        return None
-    row = kernel_table()["kernels"].get(op_type, {}).get(str(schema.since_version), {})
-    names = row.get(variable)
+    rows = kernel_table()["kernels"].get(op_type, {})
+    first = max((int(o) for o in rows if int(o) <= opset), default=None)
+    names = None if first is None else rows[str(first)].get(variable)
     return frozenset(names) if names else None
 
 

@@ -15,7 +15,7 @@ from .legalise import legal, widened
 from .layout import channels_first, channels_last
 from .padding import Window, explicit_pads, pad_spatial
 from .kernels import dtype_name
-from .shapes import Dim, axis_size, join_dims
+from .shapes import Dim, axis_size, join_dims, reshape
 
 __all__ = ["average_pool", "max_pool", "max_pool_with_indices", "window_slices"]
 
@@ -114,7 +114,7 @@ def average_pool(
     else:
         spatial = [axis_size(g, x, 2 + i) for i in range(len(pairs))]
         one = np.ones(1, numpy_dtype(dtype))
-        ones = g.op.Expand(one, join_dims(g, [1, 1, *spatial]))
+        ones = legal(g).Expand(one, join_dims(g, [1, 1, *spatial]))
         count = _sum_of_windows(g, ones, window, pairs)
     return str(legal(g).Div(total, count, outputs=outputs, name=name))
 

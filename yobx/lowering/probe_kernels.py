@@ -65,7 +65,7 @@ REQUIRED_ATTRIBUTES: dict[str, dict[str, Any]] = {
     "Split": {"num_outputs": 2},
 }
 # Inputs to connect where the required ones do not make a usable node ("" is left out).
-INPUTS: dict[str, list[str]] = {"Resize": ["X", "", "scales"]}
+INPUTS: dict[str, list[str]] = {"Resize": ["X", "", "scales"], "Clip": ["input", "min", "max"]}
 # Dtypes of the other type variables where the usual choice (float32) is not a useful one.
 DEFAULTS: dict[str, dict[str, str]] = {
     "OneHot": {"T1": "int64", "T2": "int64"},
@@ -73,7 +73,7 @@ DEFAULTS: dict[str, dict[str, str]] = {
 }
 # Operators that accept tensors of any shape: these cells are run, not only loaded.
 RUNNABLE = frozenset(
-    "Abs Acos Acosh Add And Asin Asinh Atan Atanh BitwiseAnd BitwiseNot BitwiseOr BitwiseXor Ceil Clip "
+    "Abs Acos Acosh Add And Asin Asinh Atan Atanh BitwiseAnd BitwiseNot BitwiseOr BitwiseXor Ceil "
     "Concat Cos Cosh Div Elu Equal Erf Exp Floor Gelu Greater GreaterOrEqual HardSigmoid HardSwish "
     "Identity IsInf IsNaN LeakyRelu Less LessOrEqual Log LogSoftmax Max Mean Min Mish Mod Mul Neg Not Or "
     "PRelu Pow Reciprocal ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin "
@@ -88,19 +88,16 @@ SKIPPED = frozenset(
 )
 
 
-def schemas(last_opset: int) -> Iterator[Any]:
-    """Yield each schema of the standard domain that some opset in range resolves to."""
-    seen: set[tuple[str, int]] = set()
+def schemas(opset: int) -> Iterator[Any]:
+    """Yield the schema of each operator of the standard domain at one opset."""
     names = {s.name for s in defs.get_all_schemas() if s.domain == ""} - SKIPPED
     for name in sorted(names):
-        for opset in range(FIRST_OPSET, last_opset + 1):
-            try:
-                schema = defs.get_schema(name, opset, "")
-            except defs.SchemaError:
-                continue
-            if not schema.deprecated and (name, schema.since_version) not in seen:
-                seen.add((name, schema.since_version))
-                yield schema
+        try:
+            schema = defs.get_schema(name, opset, "")
+        except defs.SchemaError:
+            continue
+        if not schema.deprecated:
+            yield schema
 
 
 def variables(schema: Any) -> dict[str, list[str]]:
@@ -181,28 +178,39 @@ def last_loadable_opset() -> int:
     return FIRST_OPSET
 
 
+def probe_schema(schema: Any, opset: int) -> dict[str, list[str]] | None:
+    """Return ``{type variable: [dtypes that run]}`` of one operator at one opset.
+
+    The opset matters beyond the schema's version: onnxruntime may run an operator without a kernel
+    by its function body, which it only has for some opsets.
+    """
+    allowed = variables(schema)
+    if not all(allowed.values()):  # Sequences, optionals and 4-bit types are not casts' business.
+        return None
+    base = {v: default_dtype(d) for v, d in allowed.items()}
+    base.update(DEFAULTS.get(schema.name, {}))
+    execute = schema.name in RUNNABLE
+    return {
+        variable: [
+            d
+            for d in dtypes
+            if runs(single_node_model(schema, {**base, variable: d}, opset), execute=execute)
+        ]
+        for variable, dtypes in allowed.items()
+    }
+
+
 def probe(last_opset: int) -> dict[str, dict[str, dict[str, list[str]]]]:
-    """Return ``{op: {since_version: {type variable: [dtypes that run]}}}``."""
+    """Return ``{op: {opset: {type variable: [dtypes that run]}}}``; equal rows are not repeated."""
     table: dict[str, dict[str, dict[str, list[str]]]] = {}
-    for schema in schemas(last_opset):
-        allowed = variables(schema)
-        if not all(allowed.values()):  # Sequences, optionals and 4-bit types are not casts' business.
-            continue
-        base = {v: default_dtype(d) for v, d in allowed.items()}
-        base.update(DEFAULTS.get(schema.name, {}))
-        opset = max(schema.since_version, FIRST_OPSET)
-        row: dict[str, list[str]] = {}
-        for variable, dtypes in allowed.items():
-            row[variable] = [
-                d
-                for d in dtypes
-                if runs(
-                    single_node_model(schema, {**base, variable: d}, opset),
-                    execute=schema.name in RUNNABLE,
-                )
-            ]
-        table.setdefault(schema.name, {})[str(schema.since_version)] = row
-    return table
+    for opset in range(FIRST_OPSET, last_opset + 1):
+        for schema in schemas(opset):
+            row = probe_schema(schema, opset)
+            rows = table.setdefault(schema.name, {})
+            previous = next(reversed(rows.values()), None)
+            if row is not None and row != previous:
+                rows[str(opset)] = row
+    return {name: rows for name, rows in table.items() if rows}
 
 
 def main() -> None:

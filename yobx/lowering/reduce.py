@@ -49,16 +49,15 @@ def reduce(
     if kind in ("Max", "Min") and _may_be_empty(g, x, axes):
         x = _with_identity(g, kind, x, axes)
     emit = getattr(legal(g), f"Reduce{kind}")
-    return str(
-        emit(
-            x,
-            axes,
-            keepdims=int(keepdims),
-            noop_with_empty_axes=1,
-            outputs=outputs,
-            name=name,
-        )
-    )
+    options = {"keepdims": int(keepdims), "noop_with_empty_axes": 1}
+    if kind not in ("Max", "Min") or not is_float(g.get_type(x)):
+        return str(emit(x, axes, outputs=outputs, name=name, **options))
+    # onnxruntime's extremes skip NaN, frameworks give NaN.
+    extreme = emit(x, axes, name=name, **options)
+    marks = cast(g, legal(g).IsNaN(x), np.float32)
+    any_nan = g.op.Greater(g.op.ReduceMax(marks, axes, **options), np.float32(0))
+    nan = np.array(np.nan, numpy_dtype(g.get_type(x)))
+    return str(legal(g).Where(any_nan, nan, extreme, outputs=outputs))
 
 
 def _may_be_empty(g: GraphBuilder, x: str, axes: Axes) -> bool:

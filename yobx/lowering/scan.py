@@ -11,6 +11,7 @@ from yobx.xbuilder import GraphBuilder
 
 from .casts import cast
 from .dtypes import numpy_dtype
+from .legalise import legal
 from .shapes import rank
 from .transcendental import in_float32, log1p
 
@@ -40,29 +41,48 @@ def cumulative(
     exclusive: bool,
     reverse: bool,
 ) -> str:
-    """Return the running ``combine`` of ``x`` along ``axis``, beginning with ``start``."""
+    """Return the running ``combine`` of ``x`` along ``axis``, beginning with ``start``.
+
+    The other axes run as one, with a spare column: onnxruntime's Scan stops the process when an
+    item has no elements.
+    """
     n = rank(g, x)
     axis %= n
-    value = in_float32(g, x)
-    dtype = g.get_type(value)
-    sizes = g.op.Shape(value)
-    picked = np.array([i for i in range(n) if i != axis], np.int64)
-    first = g.op.Expand(np.array(start, numpy_dtype(dtype)), g.op.Gather(sizes, picked))
-    shape = [d for i, d in enumerate(g.get_shape(value).dims()) if i != axis]
-    body = g.subgraph("running", inputs=[("state", dtype, shape), ("item", dtype, shape)])
-    state, item = "state", "item"
-    total = combine(body, state, item)
+    perm = [axis, *(i for i in range(n) if i != axis)]
+    value = g.op.Transpose(in_float32(g, x), perm=perm)
+    dtype = numpy_dtype(g.get_type(value))
+    shape = g.op.Shape(value)
+    length, others = g.op.Shape(value, end=1), g.op.Shape(value, start=1)
+    columns = g.op.ReduceProd(others, keepdims=1)
+    flat = g.op.Reshape(value, g.op.Concat(length, columns, axis=0), allowzero=1)
+    spare = legal(g).Pad(flat, np.array([0, 0, 0, 1], np.int64))
+    width = g.op.Add(columns, np.array([1], np.int64))
+    first = g.op.Expand(np.array([start], dtype), width)
+    result = _scan(g, first, spare, combine, exclusive=exclusive, reverse=reverse)
+    kept = g.op.Slice(
+        result, np.array([0], np.int64), columns, np.array([1], np.int64)
+    )
+    back = [int(i) for i in np.argsort(perm)]
+    whole = g.op.Transpose(g.op.Reshape(kept, shape, allowzero=1), perm=back)
+    return cast(g, whole, g.get_type(x))
+
+
+def _scan(
+    g: GraphBuilder, first: str, x: str, combine: Combine, *, exclusive: bool, reverse: bool
+) -> str:
+    """Emit the ``Scan`` over the rows of ``x``."""
+    dtype = g.get_type(x)
+    body = g.subgraph("running", inputs=[("state", dtype, [None]), ("item", dtype, [None])])
+    total = combine(body, "state", "item")
     body.make_tensor_output("state_out", source=total)
-    body.make_tensor_output("item_out", source=state if exclusive else total)
+    body.make_tensor_output("item_out", source="state" if exclusive else total)
     _, result = g.op.Scan(
         first,
-        value,
+        x,
         body=body,
         num_scan_inputs=1,
-        scan_input_axes=[axis],
-        scan_output_axes=[axis],
         scan_input_directions=[int(reverse)],
         scan_output_directions=[int(reverse)],
         outputs=2,
     )
-    return cast(g, result, g.get_type(x))
+    return str(result)

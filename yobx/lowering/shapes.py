@@ -118,10 +118,8 @@ def reshape(
     name: str | None = None,
 ) -> str:
     """Emit a ``Reshape`` to ``parts``; an integer 0 is a size of zero, -1 is inferred."""
-    zero = any(isinstance(p, int) and p == 0 for p in parts)
-    named = any(not isinstance(p, int) for p in parts)
-    inferred = any(isinstance(p, int) and p == -1 for p in parts)
-    keywords = {"allowzero": 1} if (zero or named) and not inferred else {}
+    exact = any(not isinstance(p, int) or p == 0 for p in parts)
+    keywords = {"allowzero": 1} if exact else {}
     return str(g.op.Reshape(x, join_dims(g, parts), outputs=outputs, name=name, **keywords))
 
 

@@ -32,7 +32,6 @@ __all__ = [
     "sinh",
     "softplus",
     "softsign",
-    "tan",
 ]
 
 _HALVES = frozenset((DTYPES["float16"], DTYPES["bfloat16"]))
@@ -93,14 +92,19 @@ def log1p(g: GraphBuilder, x: str, outputs: Outputs = None, name: str | None = N
     return _finish(g, g.op.Add(result, minus_inf), x, outputs)
 
 
+def _half_exp(g: GraphBuilder, x: str) -> str:
+    """Emit ``exp(x) / 2``, which does not overflow before ``sinh`` does."""
+    root = g.op.Exp(g.op.Mul(x, const(g, x, 0.5)))
+    return str(g.op.Mul(g.op.Mul(root, const(g, x, 0.5)), root))
+
+
 def sinh(g: GraphBuilder, x: str, outputs: Outputs = None, name: str | None = None) -> str:
     """Emit ``sinh(x)``."""
     if native(g, "Sinh", x):
         return str(legal(g).Sinh(x, outputs=outputs, name=name))
     value = in_float32(g, x)
     size = g.op.Abs(value)
-    # exp(|x| - log 2) does not overflow before sinh does.
-    large = g.op.Exp(g.op.Sub(size, const(g, value, math.log(2.0))))
+    large = _half_exp(g, size)
     part = expm1(g, size)
     ratio = g.op.Div(part, g.op.Add(part, const(g, value, 1)))
     small = g.op.Mul(g.op.Add(part, ratio), const(g, value, 0.5))
@@ -114,16 +118,9 @@ def cosh(g: GraphBuilder, x: str, outputs: Outputs = None, name: str | None = No
     if native(g, "Cosh", x):
         return str(legal(g).Cosh(x, outputs=outputs, name=name))
     value = in_float32(g, x)
-    half = g.op.Exp(g.op.Sub(g.op.Abs(value), const(g, value, math.log(2.0))))
+    half = _half_exp(g, g.op.Abs(value))
     quarter = g.op.Div(const(g, value, 0.25), half)
     return _finish(g, g.op.Add(half, quarter), x, outputs)
-
-
-def tan(g: GraphBuilder, x: str, outputs: Outputs = None, name: str | None = None) -> str:
-    """Emit ``tan(x)``."""
-    if native(g, "Tan", x):
-        return str(legal(g).Tan(x, outputs=outputs, name=name))
-    return str(g.op.Div(g.op.Sin(x), g.op.Cos(x), outputs=outputs, name=name))
 
 
 def asinh(g: GraphBuilder, x: str, outputs: Outputs = None, name: str | None = None) -> str:
@@ -164,7 +161,7 @@ def atanh(g: GraphBuilder, x: str, outputs: Outputs = None, name: str | None = N
 
 def softplus(g: GraphBuilder, x: str, outputs: Outputs = None, name: str | None = None) -> str:
     """Emit ``log(1 + exp(x))`` as ``max(x, 0) + log1p(exp(-abs(x)))``."""
-    if native(g, "Softplus", x):
+    if g.get_type(x) != DTYPES["float64"] or native(g, "Softplus", x):
         return str(legal(g).Softplus(x, outputs=outputs, name=name))
     tail = log1p(g, g.op.Exp(g.op.Neg(g.op.Abs(x))))
     return str(g.op.Add(g.op.Max(x, const(g, x, 0)), tail, outputs=outputs, name=name))

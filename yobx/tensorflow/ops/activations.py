@@ -23,6 +23,9 @@ def convert_relu(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: A
     x = op.inputs[0].name
     if op.inputs[0].dtype.is_unsigned:
         return str(g.op.Identity(x, outputs=outputs[:1], name=op.name))
+    if op.inputs[0].dtype.is_integer:
+        zero = lib.const(g, x, 0)
+        return str(legal(g).Max(x, zero, outputs=outputs[:1], name=op.name))
     return str(legal(g).Relu(x, outputs=outputs[:1], name=op.name))
 
 
@@ -66,6 +69,10 @@ def convert_leaky_relu(g: GraphBuilder, sts: dict[str, Any], outputs: list[str],
     """``x`` above zero, ``alpha * x`` below."""
     alpha = float(attr(op, "alpha"))
     x = op.inputs[0].name
+    if op.inputs[0].dtype.name == "float64" and not lib.native(g, "LeakyRelu", x):
+        below = g.op.Mul(x, lib.const(g, x, alpha))
+        positive = g.op.Less(x, lib.const(g, x, 0))
+        return str(g.op.Where(positive, below, x, outputs=outputs[:1], name=op.name))
     return str(legal(g).LeakyRelu(x, alpha=alpha, outputs=outputs[:1], name=op.name))
 
 

@@ -30,7 +30,6 @@ _UNARY_LIBRARY = {
     "Log1p": lib.log1p,
     "Rsqrt": lib.rsqrt,
     "Sinh": lib.sinh,
-    "Tan": lib.tan,
 }
 
 
@@ -39,6 +38,12 @@ def convert_library(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op
     """A function written out of other ones."""
     emit = _UNARY_LIBRARY[op.type]
     return emit(g, op.inputs[0].name, outputs=outputs[:1], name=op.name)
+
+
+@register_tf_op_converter("Tan", dtypes=FLOATS32)
+def convert_tan(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+    """Tangent."""
+    return str(legal(g).Tan(op.inputs[0].name, outputs=outputs[:1], name=op.name))
 
 
 @register_tf_op_converter("Mul", dtypes=NUMBERS)
@@ -81,7 +86,9 @@ def convert_floor_mod(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], 
     return floor_modulo(g, x, y, outputs=outputs[:1], name=op.name)
 
 
-@register_tf_op_converter(("Mod", "TruncateMod"), dtypes=(*FLOATS, "int32", "int64"))
+@register_tf_op_converter(
+    ("Mod", "TruncateMod"), dtypes=("float32", "float64", "int32", "int64")
+)
 def convert_truncate_mod(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """Remainder with the sign of the dividend."""
     x, y = (i.name for i in op.inputs)
@@ -159,21 +166,20 @@ def convert_squared_difference(
     return str(legal(g).Mul(difference, difference, outputs=outputs[:1], name=op.name))
 
 
-@register_tf_op_converter(("Reciprocal", "Inv"), dtypes=(*FLOATS, *INTS))
+@register_tf_op_converter(("Reciprocal", "Inv"), dtypes=FLOATS)
 def convert_reciprocal(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
-    """``1 / x``, truncated for integers."""
+    """``1 / x``."""
+    return str(legal(g).Reciprocal(op.inputs[0].name, outputs=outputs[:1], name=op.name))
+
+
+@register_tf_op_converter("Sign", dtypes=(*FLOATS, *INTS))
+def convert_sign(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+    """-1, 0 or 1; of NaN, NaN (onnxruntime's half precision kernel gives 0)."""
     x = op.inputs[0].name
-    if op.inputs[0].dtype.is_floating:
-        return str(legal(g).Reciprocal(x, outputs=outputs[:1], name=op.name))
-    one = g.make_initializer(None, lib.const(g, x, 1))
-    return truncate_divide(g, one, x, outputs=outputs[:1], name=op.name)
-
-
-@register_tf_op_converter("Round", dtypes=(*FLOATS, *INTS))
-def convert_round(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
-    """Nearest integer, halves to even."""
-    emit = legal(g).Round if op.inputs[0].dtype.is_floating else g.op.Identity
-    return str(emit(op.inputs[0].name, outputs=outputs[:1], name=op.name))
+    wide = lib.in_float32(g, x)
+    if wide == x:
+        return str(legal(g).Sign(x, outputs=outputs[:1], name=op.name))
+    return cast(g, g.op.Sign(wide), op.outputs[0].dtype.as_numpy_dtype, outputs=outputs[:1])
 
 
 @register_tf_op_converter("IsFinite", dtypes=(*FLOATS, *BOOL))

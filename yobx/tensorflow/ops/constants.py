@@ -37,6 +37,8 @@ def convert_const(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: 
     """A constant tensor."""
     import tensorflow as tf
 
+    if g.has_name(outputs[0]):  # Keras lists some constants among the captures as well.
+        return outputs[0]
     value = tf.make_ndarray(op.get_attr("value"))
     if value.dtype == object:
         value = np.array([v.decode() for v in value.ravel()], object).reshape(value.shape)
@@ -63,7 +65,7 @@ def convert_like(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: A
     value = 0 if op.type == "ZerosLike" else 1
     fill = np.array(value, numpy_dtype(out_dtype(op)))
     shape = shapes.shape_of(g, op.inputs[0].name)
-    return str(g.op.Expand(fill, shape, outputs=outputs[:1], name=op.name))
+    return str(legal(g).Expand(fill, shape, outputs=outputs[:1], name=op.name))
 
 
 @register_tf_op_converter(("Fill", "BroadcastTo"), dtypes=ALL)
@@ -80,7 +82,7 @@ def convert_empty(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: 
     """A tensor whose contents TensorFlow leaves open: zeros."""
     fill = np.array(0, numpy_dtype(out_dtype(op)))
     sizes = shapes.vector(g, op.inputs[0].name)
-    return str(g.op.Expand(fill, sizes, outputs=outputs[:1], name=op.name))
+    return str(legal(g).Expand(fill, sizes, outputs=outputs[:1], name=op.name))
 
 
 @register_tf_op_converter("BroadcastArgs", dtypes=("int32", "int64"))
@@ -94,14 +96,17 @@ def convert_broadcast_args(
     return cast(g, shape, out_dtype(op), outputs=outputs[:1])
 
 
-@register_tf_op_converter("Range", dtypes=("float32", "float64", "float16", "bfloat16", "int32", "int64", "int16", "int8"))
+_COUNTABLE = ("float16", "bfloat16", "float32", "float64", "int32", "int64")
+
+
+@register_tf_op_converter("Range", dtypes=_COUNTABLE)
 def convert_range(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """Numbers from start to limit in steps of delta."""
     start, limit, delta = (i.name for i in op.inputs)
     return str(legal(g).Range(start, limit, delta, outputs=outputs[:1], name=op.name))
 
 
-@register_tf_op_converter("LinSpace", dtypes=("float32", "float64", "float16", "bfloat16", "int32", "int64"))
+@register_tf_op_converter("LinSpace", dtypes=_COUNTABLE)
 def convert_linspace(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """``num`` numbers from start to stop, both included."""
     start, stop = (in_float32(g, i.name) for i in op.inputs[:2])

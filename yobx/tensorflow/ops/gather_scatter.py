@@ -94,7 +94,7 @@ def convert_select(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op:
     return str(legal(g).Where(condition, x, y, outputs=outputs[:1], name=op.name))
 
 
-@register_tf_op_converter("Where", dtypes=MOVABLE)
+@register_tf_op_converter("Where", dtypes=tuple(d for d in MOVABLE if d != "float16"))
 def convert_where(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """Index tuples of the elements that are not zero."""
     x = op.inputs[0].name

@@ -13,9 +13,6 @@ from yobx.xbuilder import GraphBuilder
 from ..register import register_tf_op_converter
 from ._op import FLOATS, INTS, UINTS, attr, out_dtype, rank
 
-_PRODUCTS = (*FLOATS, *INTS, *UINTS)
-
-
 def _swapped(g: GraphBuilder, x: str, n: int, swap: bool) -> str:
     """Return ``x`` with its last two axes exchanged; a constant is exchanged while converting."""
     if not swap:
@@ -32,8 +29,11 @@ def _flag(op: Any, *names: str) -> bool:
     return any(bool(attr(op, name, False)) for name in names)
 
 
+@register_tf_op_converter("MatMul", dtypes=(*FLOATS, "int32", "int64"))
+@register_tf_op_converter("BatchMatMul", dtypes=(*FLOATS, "int32", "int64"))
+@register_tf_op_converter("BatchMatMulV2", dtypes=(*FLOATS, "int16", "int32", "int64"))
 @register_tf_op_converter(
-    ("MatMul", "BatchMatMul", "BatchMatMulV2", "BatchMatMulV3"), dtypes=_PRODUCTS
+    "BatchMatMulV3", dtypes=(*FLOATS, "int8", "uint8", "int16", "int32", "int64")
 )
 def convert_matmul(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """Product of matrices, or of stacks of matrices that broadcast."""

@@ -10,6 +10,7 @@ from yobx.lowering import shapes
 from yobx.lowering.casts import cast
 from yobx.lowering.legalise import legal
 from yobx.lowering.reduce import reduce, reduce_logical
+from yobx.lowering.transcendental import const
 from yobx.xbuilder import GraphBuilder
 
 from ..register import register_tf_op_converter
@@ -71,6 +72,9 @@ def convert_arg_extreme(g: GraphBuilder, sts: dict[str, Any], outputs: list[str]
     x = op.inputs[0].name
     if op.inputs[0].dtype.name == "bool":
         x = cast(g, x, np.int32)
+    if op.inputs[0].dtype.is_floating:
+        lowest = const(g, x, -np.inf if op.type == "ArgMax" else np.inf)
+        x = legal(g).Where(legal(g).IsNaN(x), lowest, x)
     position = getattr(legal(g), op.type)(x, axis=axis, keepdims=0, name=op.name)
     return cast(g, position, out_dtype(op), outputs=outputs[:1])
 
@@ -109,7 +113,7 @@ def convert_cumprod(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op
     return str(g.op.Identity(result, outputs=outputs[:1], name=op.name))
 
 
-@register_tf_op_converter("CumulativeLogsumexp", dtypes=FLOATS)
+@register_tf_op_converter("CumulativeLogsumexp", dtypes=(*FLOATS, "int32", "int64"))
 def convert_cumulative_logsumexp(
     g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any
 ) -> str:

@@ -12,7 +12,7 @@ from yobx.lowering.legalise import legal
 from yobx.xbuilder import GraphBuilder
 
 from ..register import register_tf_op_converter
-from ._op import ALL, attr, constant, dims, out_dtype, rank, require_constant, unsupported
+from ._op import ALL, attr, constant, data_format, dims, out_dtype, rank, require_constant, unsupported
 
 
 @register_tf_op_converter(("Shape", "ShapeN"), dtypes=ALL)
@@ -27,7 +27,8 @@ def convert_shape(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: 
 @register_tf_op_converter("Size", dtypes=ALL)
 def convert_size(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """Number of elements."""
-    return cast(g, g.op.Size(op.inputs[0].name), out_dtype(op), outputs=outputs[:1])
+    count = g.op.ReduceProd(g.op.Shape(op.inputs[0].name), keepdims=0)
+    return cast(g, count, out_dtype(op), outputs=outputs[:1])
 
 
 @register_tf_op_converter("Rank", dtypes=ALL)
@@ -49,8 +50,7 @@ def convert_reshape(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op
         parts: list[shapes.Dim] = [int(v) for v in np.ravel(wanted)]
         return shapes.reshape(g, x, parts, outputs=outputs[:1], name=op.name)
     shape = shapes.vector(g, op.inputs[1].name)
-    # A run-time shape may hold a -1; ONNX forbids that together with allowzero.
-    return str(g.op.Reshape(x, shape, outputs=outputs[:1], name=op.name))
+    return str(g.op.Reshape(x, shape, allowzero=1, outputs=outputs[:1], name=op.name))
 
 
 @register_tf_op_converter(("Transpose", "ConjugateTranspose"), dtypes=ALL)
@@ -156,7 +156,7 @@ def _split_sizes(g: GraphBuilder, op: Any, x: str, axis: int) -> Any:
     return g.op.Where(open_one, rest, known)
 
 
-@register_tf_op_converter("Tile", dtypes=ALL)
+@register_tf_op_converter("Tile", dtypes=tuple(d for d in ALL if d not in ("uint16",)))
 def convert_tile(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """Repetition along each axis."""
     repeats = shapes.vector(g, op.inputs[1].name)
@@ -201,16 +201,14 @@ def convert_roll(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: A
 @register_tf_op_converter(("DepthToSpace", "SpaceToDepth"), dtypes=ALL)
 def convert_depth_space(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """Blocks of pixels moved between channels and space."""
-    from ._window import in_channels_first
+    from yobx.lowering.blocks import depth_to_space, space_to_depth
 
+    last, name = data_format(op)
+    if name == "NCHW_VECT_C":
+        unsupported(op, "the layout must be NHWC or NCHW", f"data_format={name}")
+    emit = depth_to_space if op.type == "DepthToSpace" else space_to_depth
     size = int(attr(op, "block_size"))
-
-    def compute(x: str, names: list[str] | None) -> str:
-        if op.type == "DepthToSpace":
-            return str(legal(g).DepthToSpace(x, blocksize=size, outputs=names, name=op.name))
-        return str(legal(g).SpaceToDepth(x, blocksize=size, outputs=names, name=op.name))
-
-    return in_channels_first(g, op, op.inputs[0].name, 2, outputs, compute)
+    return emit(g, op.inputs[0].name, size, last=last, outputs=outputs[:1], name=op.name)
 
 
 @register_tf_op_converter("InvertPermutation", dtypes=("int32", "int64"))
@@ -226,7 +224,10 @@ def convert_invert_permutation(
     return cast(g, value, out_dtype(op), outputs=outputs[:1])
 
 
-@register_tf_op_converter("Diag", dtypes=ALL)
+_DIAGONAL = ("float16", "float32", "float64", "int32", "int64")
+
+
+@register_tf_op_converter("Diag", dtypes=_DIAGONAL)
 def convert_diag(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """A tensor on the diagonal of one of twice its rank."""
     from yobx.lowering.diagonals import embed_diagonal
@@ -236,10 +237,10 @@ def convert_diag(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: A
     flat = embed_diagonal(g, shapes.flatten(g, x))
     shape = g.op.Shape(x)
     twice = g.op.Concat(shape, shape, axis=0) if n else shape
-    return str(g.op.Reshape(flat, twice, outputs=outputs[:1], name=op.name))
+    return str(g.op.Reshape(flat, twice, allowzero=1, outputs=outputs[:1], name=op.name))
 
 
-@register_tf_op_converter("DiagPart", dtypes=ALL)
+@register_tf_op_converter("DiagPart", dtypes=_DIAGONAL)
 def convert_diag_part(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """The diagonal of a tensor whose shape is a shape twice."""
     n = rank(g, op, 0) // 2
@@ -250,4 +251,4 @@ def convert_diag_part(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], 
     one = np.array(1, np.int64)
     indices = g.op.Mul(g.op.Range(np.array(0, np.int64), size, one), g.op.Add(size, one))
     diagonal = g.op.Gather(flat, indices)
-    return str(g.op.Reshape(diagonal, half, outputs=outputs[:1], name=op.name))
+    return str(g.op.Reshape(diagonal, half, allowzero=1, outputs=outputs[:1], name=op.name))

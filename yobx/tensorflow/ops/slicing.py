@@ -197,8 +197,8 @@ def convert_slice_update(g: GraphBuilder, sts: dict[str, Any], outputs: list[str
     n = rank(g, op, 0)
     plan = plan_strided_slice(g, op, n)
     one = np.array(1, np.int64)
-    total = g.op.Size(x)
-    flat_positions = g.op.Reshape(g.op.Range(np.array(0, np.int64), total, one), g.op.Shape(x))
+    total = g.op.ReduceProd(g.op.Shape(x), keepdims=0)
+    flat_positions = g.op.Reshape(g.op.Range(np.array(0, np.int64), total, one), g.op.Shape(x), allowzero=1)
     picked = _cut(g, flat_positions, plan, None, op.name) if plan.axes else flat_positions
     kept = g.op.Squeeze(picked, np.array(plan.dropped, np.int64)) if plan.dropped else picked
     if plan.added:
@@ -206,4 +206,4 @@ def convert_slice_update(g: GraphBuilder, sts: dict[str, Any], outputs: list[str
     values = legal(g).Expand(update, g.op.Shape(kept))
     places = g.op.Unsqueeze(shapes.flatten(g, kept), np.array([1], np.int64))
     done = g.op.ScatterND(shapes.flatten(g, x), places, shapes.flatten(g, values))
-    return str(g.op.Reshape(done, g.op.Shape(x), outputs=outputs[:1], name=op.name))
+    return str(g.op.Reshape(done, g.op.Shape(x), allowzero=1, outputs=outputs[:1], name=op.name))

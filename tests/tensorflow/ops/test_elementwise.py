@@ -1,0 +1,151 @@
+"""Element-wise operations: every declared dtype, awkward values, broadcasting, empty tensors."""
+
+from __future__ import annotations
+
+import pytest
+import tensorflow as tf
+
+from tests.tensorflow.ops.op_cases import BINDINGS, Arg, Case, check
+from yobx.tensorflow.ops import arithmetic, elementwise, register
+from yobx.tensorflow.register import get_tf_op_registration
+
+register()
+WITH_EMPTY = (*BINDINGS, {"n": 0, "m": 3, "k": 2})
+FLOATS = {"float16", "bfloat16", "float32", "float64"}
+# Largest distance in units of the last place, where it is not zero: both sides round.
+ULPS = {
+    "Acos": 4, "Asin": 4, "Atan": 4, "Cos": 4, "Sin": 4, "Exp": 4, "Log": 4, "Sqrt": 1, "Tanh": 6,
+    "Sigmoid": 6, "Acosh": 8, "Asinh": 8, "Atanh": 8, "Cosh": 6, "Sinh": 8, "Tan": 6, "Expm1": 8,
+    "Log1p": 8, "Rsqrt": 3, "Reciprocal": 2, "Inv": 2, "Elu": 8, "Selu": 8, "Softplus": 8,
+    "Softsign": 3, "Erf": 8, "Erfc": 16, "LeakyRelu": 1, "Pow": 4, "Atan2": 4, "Div": 1,
+    "RealDiv": 1, "Xlogy": 4, "Xlog1py": 8, "DivNoNan": 1, "Xdivy": 1, "SquaredDifference": 2,
+}  # fmt: skip
+FLAGS = {"Relu": "features", "Relu6": "features", "Elu": "features", "Selu": "features",
+         "LeakyRelu": "features", "Softplus": "features", "Softsign": "features"}  # fmt: skip
+UNARY = [*elementwise.UNARY, *arithmetic._UNARY_LIBRARY, *FLAGS,
+         "Erf", "Erfc", "Square", "Tan", "Reciprocal", "Inv", "Sign", "IsFinite"]  # fmt: skip
+BINARY = [*elementwise.BINARY, "Add", "AddV2", "Mul", "Equal", "NotEqual", "Xlogy", "Xlog1py",
+          "Xdivy", "DivNoNan", "MulNoNan", "SquaredDifference", "Atan2"]  # fmt: skip
+DIVIDING = ["Div", "TruncateDiv", "FloorDiv", "FloorMod", "Mod", "TruncateMod"]
+BOUNDED = {"Sin", "Cos", "Tan", "Sigmoid", "Tanh"}
+# What TensorFlow computes step by step in half precision.
+HALVES = {"Selu": 6.0, "Softplus": 6.0}
+
+
+def dtypes_of(op_type: str) -> list[str]:
+    registration = get_tf_op_registration(op_type)
+    assert registration is not None
+    assert registration.dtypes is not None, f"{op_type} declares no dtypes"
+    allowed = set(registration.dtypes)
+    op_def = tf.raw_ops.__dict__[op_type]
+    assert callable(op_def)
+    return sorted(allowed)
+
+
+def accepted(op_type: str, dtype: str) -> bool:
+    """Tell whether TensorFlow itself has the op for a dtype (``bool`` may only be a result)."""
+    from tensorflow.python.framework import op_def_registry
+
+    op_def = op_def_registry.get(op_type)
+    name = op_def.input_arg[0].type_attr
+    if not name:
+        return tf.dtypes.as_dtype(op_def.input_arg[0].type).name == dtype
+    for attr in op_def.attr:
+        if attr.name == name and attr.allowed_values.list.type:
+            return tf.dtypes.as_dtype(dtype).as_datatype_enum in attr.allowed_values.list.type
+    return True
+
+
+def unary_cases() -> list[Case]:
+    cases = []
+    for op_type in UNARY:
+        keyword = FLAGS.get(op_type, "x" if op_type != "Invert" else "x")
+        for dtype in dtypes_of(op_type):
+            if not accepted(op_type, dtype):
+                continue
+            raw = getattr(tf.raw_ops, op_type)
+            special = dtype in FLOATS and op_type not in ("Sin", "Cos", "Tan")
+            arg = Arg(dtype, ("n", 7), special=special)
+            if op_type in ("Reciprocal", "Inv") and dtype not in FLOATS:
+                arg = Arg(dtype, ("n", 7), values=(1, -1, 2, -3))
+            cases.append(
+                Case(
+                    f"{op_type}-{dtype}",
+                    lambda x, raw=raw, keyword=keyword: raw(**{keyword: x}),
+                    (arg,),
+                    ulps=ULPS.get(op_type, 0)
+                    if dtype in ("float32", "float64")
+                    else HALVES.get(op_type, 2.0),
+                    floor=1.0 if op_type in BOUNDED else 0.0,
+                    bindings=WITH_EMPTY,
+                )
+            )
+    return cases
+
+
+def binary_cases() -> list[Case]:
+    cases = []
+    for op_type in BINARY:
+        for dtype in dtypes_of(op_type):
+            if not accepted(op_type, dtype):
+                continue
+            raw = getattr(tf.raw_ops, op_type)
+            special = dtype in FLOATS
+            cases.append(
+                Case(
+                    f"{op_type}-{dtype}",
+                    (lambda x, y, raw=raw: raw(y=x, x=y))
+                    if op_type != "Atan2"
+                    else (lambda x, y, raw=raw: raw(y=y, x=x)),
+                    (Arg(dtype, ("n", 5), special=special), Arg(dtype, (1, 5), special=special)),
+                    ulps=ULPS.get(op_type, 0) if dtype in ("float32", "float64") else 2.0,
+                    bindings=WITH_EMPTY,
+                )
+            )
+    return cases
+
+
+def dividing_cases() -> list[Case]:
+    cases = []
+    for op_type in DIVIDING:
+        for dtype in dtypes_of(op_type):
+            if not accepted(op_type, dtype):
+                continue
+            raw = getattr(tf.raw_ops, op_type)
+            whole = dtype not in FLOATS
+            low = 0 if dtype.startswith("u") or not whole else tf.as_dtype(dtype).min
+            top = (low, 7, -7, 8, -8, 1, -1, 0)
+            x = Arg(dtype, ("n", 8), values=top) if whole else Arg(dtype, ("n", 8), special=True)
+            if dtype.startswith("u"):
+                x = Arg(dtype, ("n", 8), values=(7, 8, 0, 1, 9, 200, 100, 255))
+                y = Arg(dtype, ("n", 1), values=(2, 3, 1, 5, 200))
+            elif whole:
+                y = Arg(dtype, ("n", 1), values=(2, -2, -1, 3, -3))
+            else:
+                y = Arg(dtype, ("n", 1), values=(2, -2, 0, 0.5, -3, 1))
+            ulps = 0 if dtype in ("float32", "float64") else 2
+            cases.append(
+                Case(
+                    f"{op_type}-{dtype}",
+                    lambda x, y, raw=raw: raw(x=x, y=y),
+                    (x, y),
+                    ulps=max(ulps, ULPS.get(op_type, 0)),
+                    bindings=({"n": 5}, {"n": 1}, {"n": 0}),
+                )
+            )
+    return cases
+
+
+@pytest.mark.parametrize("case", unary_cases(), ids=lambda c: c.name)
+def test_unary(case: Case) -> None:
+    check(case)
+
+
+@pytest.mark.parametrize("case", binary_cases(), ids=lambda c: c.name)
+def test_binary(case: Case) -> None:
+    check(case)
+
+
+@pytest.mark.parametrize("case", dividing_cases(), ids=lambda c: c.name)
+def test_division(case: Case) -> None:
+    check(case)
