@@ -13,6 +13,7 @@ from yobx.errors import InternalError, OpOccurrence, UnsupportedDtypeError, Unsu
 from yobx.xbuilder import GraphBuilder
 
 from . import ir
+from .fusion import fuse
 from .op import Op, part_type
 from .registry import StablehloRegistration, get_stablehlo_op_converter
 from .tensor import Tensor, full_tensor
@@ -49,6 +50,7 @@ def convert_module(
     from .ops import register
 
     register()
+    fuse(module)
     converters = _Converters(module, extra_converters or {})
     converters.check_supported()
     scope = Scope(g, (g,), converters)

@@ -98,6 +98,10 @@ class Op:
         """Elements of a small integer operand, ``None`` where unknown."""
         return known_values(self.g, self.x(index))
 
+    def flat_values(self, index: int) -> Dims | None:
+        """Elements of a small integer operand of any rank, in row-major order."""
+        return _flat_values(self.scope, self.source.operands[index])
+
     def static_ints(self, index: int) -> tuple[int, ...] | None:
         """Elements of a small integer operand when all of them are numbers."""
         values = self.values(index)
@@ -164,6 +168,21 @@ class Op:
             f"Where: {where.layer or where.name}. {advice}",
             where,
         )
+
+
+def _flat_values(scope: Scope, value: ir.Value) -> Dims | None:
+    """Known elements of a value that is joined and reshaped from vectors the engine knows."""
+    known = known_values(scope.g, scope.get(value)[0].full(scope.g, scope.lineage))
+    owner = value.owner
+    if known is not None or owner is None:
+        return known
+    if owner.name == "stablehlo.reshape":
+        return _flat_values(scope, owner.operands[0])
+    if owner.name == "stablehlo.concatenate" and owner.attributes["dimension"] == 0:
+        parts = [_flat_values(scope, operand) for operand in owner.operands]
+        if all(part is not None for part in parts):
+            return tuple(v for part in parts for v in part or ())
+    return None
 
 
 def part_type(kind: ir.TensorType) -> ir.TensorType:

@@ -94,3 +94,128 @@ def convert_clz(g: GraphBuilder, op: Op) -> Tensor:
     ones = bits.population_count(g, x)
     zeros = g.op.Sub(np.array(width), ones)
     return op.elementwise(g.op.Cast(zeros, to=int(tensor_type(dtype))))
+
+
+# (mantissa bits, exponent bits) by float type
+_LAYOUTS = {"float16": (10, 5), "bfloat16": (7, 8), "float32": (23, 8), "float64": (52, 11)}
+
+
+@register_stablehlo_op_converter("stablehlo.bitcast_convert")
+def convert_bitcast(g: GraphBuilder, op: Op) -> Tensor | str:
+    """Reinterpret bits. Of floats they are computed, for ONNX has no such cast before opset 26."""
+    source, wanted = op.in_type().dtype, op.out_dtype()
+    if source == wanted:
+        return op.inputs[0]
+    if source.itemsize == wanted.itemsize:
+        x = op.compacts()[0]
+        whole = _to_bits(op, x, source)
+        return op.elementwise(_from_bits(op, whole, wanted))
+    whole = _to_bits(op, op.x(), source)
+    unsigned = np.dtype(f"u{wanted.itemsize}")
+    if source.itemsize > wanted.itemsize:
+        return _from_bits(op, _split(op, whole, source.itemsize, unsigned), wanted)
+    return _from_bits(op, _join(op, whole, source.itemsize, unsigned), wanted)
+
+
+def _unsigned(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    return np.dtype(f"u{dtype.itemsize}")
+
+
+def _split(op: Op, x: str, width: int, part: np.dtype[Any]) -> str:
+    """Parts of each element, lowest bits first, along a new last axis."""
+    whole = np.dtype(f"u{width}")
+    shifts = (np.arange(width // part.itemsize) * 8 * part.itemsize).astype(whole)
+    wide = op.g.op.Unsqueeze(x, np.array([-1]))
+    moved = op.g.op.BitShift(wide, shifts, direction="RIGHT")
+    return str(op.g.op.Cast(moved, to=int(tensor_type(part))))
+
+
+def _join(op: Op, x: str, width: int, whole: np.dtype[Any]) -> str:
+    """The last axis as one element, lowest bits first."""
+    count = whole.itemsize // width
+    shifts = (np.arange(count) * 8 * width).astype(whole)
+    moved = op.g.op.BitShift(
+        op.g.op.Cast(x, to=int(tensor_type(whole))), shifts, direction="LEFT"
+    )
+    parts = op.g.op.Split(moved, num_outputs=count, axis=-1, outputs=count)
+    total = parts[0]
+    for part in parts[1:]:
+        total = op.g.op.BitwiseOr(total, part)
+    return str(op.g.op.Squeeze(total, np.array([-1])))
+
+
+def _to_bits(op: Op, x: str, dtype: np.dtype[Any]) -> str:
+    """Bits of each element as an unsigned integer."""
+    g, code = op.g, int(tensor_type(_unsigned(dtype)))
+    if dtype.kind in "iub":
+        return x if dtype == _unsigned(dtype) else str(g.op.Cast(x, to=code))
+    mantissa, exponent = _LAYOUTS[dtype.name]
+    wide = np.dtype(np.float64 if dtype == np.float64 else np.float32)
+    value = g.op.Cast(x, to=int(tensor_type(wide)))
+    bias, lowest = 2 ** (exponent - 1) - 1, 2 - 2 ** (exponent - 1)
+    size = g.op.Abs(value)
+    special = g.op.Or(g.op.IsNaN(value), g.op.IsInf(value))
+    usable = g.op.And(g.op.Not(special), g.op.Greater(size, wide.type(0)))
+    clean = g.op.Where(usable, size, wide.type(1))
+    scaled, power = _normalised(g, clean, wide, lowest, bias)
+    whole = g.op.Cast(g.op.Mul(scaled, wide.type(2.0**mantissa)), to=7)
+    normal = g.op.GreaterOrEqual(whole, np.array(2**mantissa))
+    field = g.op.Where(normal, g.op.Add(power, np.array(bias - 1)), np.array(0))
+    number = g.op.Add(g.op.Mul(field, np.array(2**mantissa)), whole)
+    number = g.op.Where(normal, number, whole)
+    top = np.array((2**exponent - 1) << mantissa)
+    number = g.op.Where(usable, number, np.array(0))
+    number = g.op.Where(g.op.IsInf(value), top, number)
+    number = g.op.Where(g.op.IsNaN(value), np.array(int(top) + 2 ** (mantissa - 1)), number)
+    nonzero = g.op.Not(g.op.Equal(value, wide.type(0)))
+    signed = g.op.Where(nonzero, value, g.op.Div(wide.type(1), value))
+    sign = np.array(2 ** (8 * dtype.itemsize - 1)).astype(_unsigned(dtype))
+    zero = np.array(0, _unsigned(dtype))
+    minus = op.emit.Where(g.op.Less(signed, wide.type(0)), sign, zero)
+    return str(g.op.BitwiseOr(g.op.Cast(number, to=code), minus))
+
+
+def _normalised(
+    g: GraphBuilder, size: str, wide: np.dtype[Any], lowest: int, bias: int
+) -> tuple[str, str]:
+    """``(size / 2**e, e)`` with the first in [1, 2), or less at the lowest exponent."""
+    guess = g.op.Floor(g.op.Div(g.op.Log(size), wide.type(np.log(2.0))))
+    guess = g.op.Cast(g.op.Clip(guess, wide.type(lowest), wide.type(bias)), to=7)
+    powers = np.ldexp(1.0, -np.arange(lowest, bias + 1)).astype(wide)
+
+    def scaled(power: str) -> str:
+        place = g.op.Sub(power, np.array(lowest))
+        return str(g.op.Mul(size, g.op.Gather(g.make_initializer(None, powers), place)))
+
+    first = scaled(guess)
+    up = g.op.Cast(g.op.GreaterOrEqual(first, wide.type(2)), to=7)
+    down = g.op.Cast(g.op.Less(first, wide.type(1)), to=7)
+    power = g.op.Add(guess, g.op.Sub(up, down))
+    power = g.op.Max(g.op.Min(power, np.array(bias)), np.array(lowest))
+    return scaled(power), str(power)
+
+
+def _from_bits(op: Op, x: str, dtype: np.dtype[Any]) -> str:
+    """Elements of a type that have the bits given as unsigned integers."""
+    g, code = op.g, int(tensor_type(dtype))
+    if dtype.kind in "iub":
+        return x if dtype == _unsigned(dtype) else str(g.op.Cast(x, to=code))
+    mantissa, exponent = _LAYOUTS[dtype.name]
+    unsigned, bias = _unsigned(dtype), 2 ** (exponent - 1) - 1
+    wide = np.dtype(np.float64 if dtype == np.float64 else np.float32)
+    last = 2**exponent - 1
+    shifted = g.op.BitShift(x, np.array(mantissa, unsigned), direction="RIGHT")
+    field = g.op.Cast(g.op.BitwiseAnd(shifted, np.array(last, unsigned)), to=7)
+    part = g.op.Cast(g.op.BitwiseAnd(x, np.array(2**mantissa - 1, unsigned)), to=7)
+    normal = g.op.Greater(field, np.array(0))
+    whole = g.op.Add(part, g.op.Where(normal, np.array(2**mantissa), np.array(0)))
+    powers = np.ldexp(1.0, np.maximum(np.arange(last + 1), 1) - bias - mantissa)
+    powers[last] = np.inf
+    scale = g.op.Gather(g.make_initializer(None, powers.astype(wide)), field)
+    value = g.op.Mul(g.op.Cast(whole, to=int(tensor_type(wide))), scale)
+    bad = g.op.And(g.op.Equal(field, np.array(last)), g.op.Greater(part, np.array(0)))
+    value = g.op.Where(bad, wide.type(np.nan), value)
+    top = g.op.BitShift(x, np.array(8 * dtype.itemsize - 1, unsigned), direction="RIGHT")
+    minus = g.op.Cast(top, to=9)
+    signed = g.op.Where(minus, g.op.Neg(value), value)
+    return str(g.op.Cast(signed, to=code))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from yobx.stablehlo.dims import vector
 from yobx.stablehlo.op import Op
 from yobx.stablehlo.registry import register_stablehlo_op_converter
 from yobx.xbuilder import GraphBuilder
@@ -23,6 +25,8 @@ def convert_gather(g: GraphBuilder, op: Op) -> str:
 def convert_dynamic_gather(g: GraphBuilder, op: Op) -> str:
     """The same with slice sizes computed at run time; axes taken whole may be symbolic."""
     values, sizes = op.values(2), op.dims(0)
+    if op.in_type(1).rank == 1 and op.attr("dimension_numbers")["index_vector_dim"] == 0:
+        return _one_window(op)
     lengths: list[int] = []
     for axis, size in enumerate(values or (None,) * len(sizes)):
         if size is not None and size.is_int():
@@ -35,6 +39,28 @@ def convert_dynamic_gather(g: GraphBuilder, op: Op) -> str:
                 "Take the axis whole, or a part of it of fixed size.",
             )
     return gather(op, tuple(lengths))
+
+
+def _one_window(op: Op) -> str:
+    """A single window whose sizes are computed at run time: a ``Slice``."""
+    g, numbers, rank = op.g, op.attr("dimension_numbers"), op.in_type().rank
+    lengths = vector(g, op.x(2))
+    place = inverse([*numbers["start_index_map"], *_absent(numbers["start_index_map"], rank)])
+    given = g.op.Cast(op.x(1), to=7)
+    missing = rank - len(numbers["start_index_map"])
+    if missing:
+        given = g.op.Concat(given, np.zeros(missing, dtype=np.int64), axis=0)
+    if place != list(range(rank)):
+        given = g.op.Gather(given, np.array(place))
+    last = g.op.Sub(g.op.Shape(op.x()), lengths)
+    starts = g.op.Min(g.op.Max(given, np.array(0)), last)
+    window = g.op.Slice(op.x(), starts, g.op.Add(starts, lengths), np.arange(rank))
+    dropped = np.array(numbers["collapsed_slice_dims"], dtype=np.int64)
+    return str(g.op.Squeeze(window, dropped) if dropped.size else window)
+
+
+def _absent(axes: Sequence[int], rank: int) -> list[int]:
+    return [a for a in range(rank) if a not in axes]
 
 
 def gather(op: Op, lengths: tuple[int, ...]) -> str:

@@ -14,6 +14,8 @@ from yobx.stablehlo.registry import register_stablehlo_op_converter
 from yobx.stablehlo.tensor import Tensor, full_tensor
 from yobx.xbuilder import GraphBuilder
 
+from .comparison import is_nan
+
 _REDUCTIONS = {"add": "ReduceSum", "mul": "ReduceProd", "max": "ReduceMax", "min": "ReduceMin"}
 _BOOL = {"or": "max", "and": "min", "max": "max", "min": "min", "mul": "min", "add": "max"}
 
@@ -55,7 +57,11 @@ def reduce_axes(op: Op, kind: str, x: str, axes: tuple[int, ...]) -> str:
         result = getattr(g.op, _REDUCTIONS[kind])(g.op.Cast(x, to=6), where, keepdims=0)
         return str(g.op.Cast(result, to=9))
     result = getattr(op.emit, _REDUCTIONS[kind])(x, where, keepdims=0)
-    return str(result)
+    if kind in ("add", "mul") or dtype.kind in "iu":
+        return str(result)
+    # onnxruntime passes over NaN here: bring it in again
+    nan = op.emit.Where(is_nan(g, x), x, op.scalar(0))
+    return str(op.emit.Add(result, op.emit.ReduceSum(nan, where, keepdims=0)))
 
 
 def _is_iota(value: ir.Value, axes: tuple[int, ...]) -> bool:

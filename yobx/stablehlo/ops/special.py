@@ -1,4 +1,4 @@
-"""The error function and what is written with it."""
+"""The error function, and what :mod:`yobx.stablehlo.fusion` finds."""
 
 from __future__ import annotations
 
@@ -17,16 +17,22 @@ def convert_erfc(g: GraphBuilder, op: Op) -> Tensor:
 
 @register_stablehlo_op_converter("yobx.gelu")
 def convert_gelu(g: GraphBuilder, op: Op) -> Tensor:
-    """``x * erfc(-x / sqrt(2)) / 2``, found by :mod:`yobx.stablehlo.fusion`."""
-    x = op.compacts()[0]
+    """``Gelu``, or its parts before opset 20."""
+    x, is_tanh = op.compacts()[0], op.attr("approximate") == "tanh"
     if g.opset("") >= 20:
-        return op.elementwise(op.emit.Gelu(x))
-    ratio = op.emit.Div(x, op.scalar(2.0**0.5))
+        return op.elementwise(op.emit.Gelu(x, approximate="tanh" if is_tanh else "none"))
+    if is_tanh:
+        cube = op.emit.Mul(op.emit.Mul(x, x), x)
+        inner = op.emit.Add(x, op.emit.Mul(cube, op.scalar(0.044715)))
+        curve = op.emit.Tanh(op.emit.Mul(inner, op.scalar((2.0 / 3.141592653589793) ** 0.5)))
+    else:
+        curve = op.emit.Erf(op.emit.Mul(x, op.scalar(0.5**0.5)))
     half = op.emit.Mul(x, op.scalar(0.5))
-    return op.elementwise(op.emit.Mul(half, op.emit.Add(op.emit.Erf(ratio), op.scalar(1))))
+    return op.elementwise(op.emit.Mul(half, op.emit.Add(curve, op.scalar(1))))
 
 
 @register_stablehlo_op_converter("yobx.softmax")
 def convert_softmax(g: GraphBuilder, op: Op) -> str:
-    """``Softmax`` along one axis, found by :mod:`yobx.stablehlo.fusion`."""
-    return str(op.emit.Softmax(op.x(), axis=int(op.attr("axis"))))
+    """``Softmax`` or ``LogSoftmax`` along one axis."""
+    emitter = op.emit.LogSoftmax if op.attr("log") else op.emit.Softmax
+    return str(emitter(op.x(), axis=int(op.attr("axis"))))

@@ -55,7 +55,7 @@ def convert_dynamic_reduce_window(g: GraphBuilder, op: Op) -> Any:
     """The same with windows computed at run time: numbers, or all that comes before an element."""
     name = op.attr("called_computations")[0]
     block = op.scope.converters.module.functions[name].body
-    given = [op.values(i) for i in range(2, 7)]
+    given = [op.flat_values(i) for i in range(2, 7)]
     sizes, rank = op.dims(0), op.in_type().rank
     view = Op(op.source, op.scope, op.inputs[:2])
     known = [v for column in given for v in column or (None,)]

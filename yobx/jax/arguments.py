@@ -1,0 +1,303 @@
+"""The arguments of a JAX call: their leaves, names and symbolic shapes."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import onnx
+
+from yobx.errors import ArgumentError
+from yobx.onnx_optim import TensorType
+from yobx.onnx_optim.tensor_type import to_numpy
+
+__all__ = ["Call", "Leaf", "path_labels", "read_call", "resolve_shapes"]
+
+Dim = int | str
+Labels = tuple[Any, ...]
+_SYMBOL = re.compile(r"[A-Za-z_]\w*")
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """One array among the arguments.
+
+    Attributes:
+        labels: Its path: index of the argument or its keyword, then keys and indices.
+        dtype: Element type.
+        shape: Sizes; a name or an expression for a symbolic one, ``None`` for one without a name.
+        name: Name that the argument itself carries, or ``""``.
+        concrete: Whether the sizes are those of data, not of a declaration.
+    """
+
+    labels: Labels
+    dtype: np.dtype[Any]
+    shape: tuple[Any, ...]
+    name: str
+    concrete: bool
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call with a :class:`Leaf` for every array.
+
+    Attributes:
+        tree: Structure of ``(args, kwargs)``.
+        values: Flat arguments, those that are no arrays as they are.
+        leaves: The arrays, by position in ``values``.
+    """
+
+    tree: Any
+    values: tuple[Any, ...]
+    leaves: dict[int, Leaf]
+
+    def fill(self, arrays: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Arguments with one array for each leaf."""
+        import jax
+
+        flat = list(self.values)
+        for position, array in zip(self.leaves, arrays, strict=True):
+            flat[position] = array
+        args, kwargs = jax.tree.unflatten(self.tree, flat)
+        return args, kwargs
+
+
+def path_labels(path: Sequence[Any]) -> Labels:
+    """Keys, indices and attribute names of a JAX tree path."""
+    return tuple(next(getattr(k, a) for a in ("key", "idx", "name") if hasattr(k, a)) for k in path)
+
+
+def read_call(args: Any, kwargs: Mapping[str, Any] | None) -> Call:
+    """Find the arrays among the arguments.
+
+    Args:
+        args: Tuple of arguments; anything else is the only argument.
+        kwargs: Keyword arguments.
+
+    Returns:
+        The call.
+
+    Raises:
+        ArgumentError: If an array has an element type that ONNX lacks.
+    """
+    import jax
+
+    if type(args) is list:
+        args = tuple(args)
+    elif not isinstance(args, tuple) or hasattr(args, "_fields"):
+        args = () if args is None else (args,)
+
+    def is_leaf(value: Any) -> bool:
+        return isinstance(value, onnx.ValueInfoProto)
+
+    pairs, tree = jax.tree_util.tree_flatten_with_path((args, dict(kwargs or {})), is_leaf=is_leaf)
+    leaves = {}
+    for position, (path, value) in enumerate(pairs):
+        leaf = _leaf(path_labels(path)[1:], value)
+        if leaf is not None:
+            leaves[position] = leaf
+    return Call(tree, tuple(value for _, value in pairs), leaves)
+
+
+def _leaf(labels: Labels, value: Any) -> Leaf | None:
+    if isinstance(value, onnx.ValueInfoProto):
+        return _declared(labels, value)
+    dtype, shape = getattr(value, "dtype", None), getattr(value, "shape", None)
+    if dtype is None or shape is None:
+        return None
+    sizes = tuple(d if isinstance(d, int) else str(d) for d in shape)
+    concrete = isinstance(value, np.ndarray | np.generic) or hasattr(value, "addressable_shards")
+    if np.dtype(dtype).kind in "OUST":
+        raise ArgumentError(
+            f"JAX takes arrays of numbers. Received: {'.'.join(map(str, labels))} of dtype {dtype}. "
+            "Convert it before the call.",
+            argument="args",
+        )
+    return Leaf(labels, np.dtype(dtype), sizes, "", concrete)
+
+
+def _declared(labels: Labels, value: onnx.ValueInfoProto) -> Leaf:
+    tensor = value.type.tensor_type
+    if not tensor.HasField("shape"):
+        raise ArgumentError(
+            f"JAX needs the rank of every input. Received: an unknown rank for {value.name!r}. "
+            "Try a shape with a name for every dynamic size.",
+            argument="args",
+        )
+    shape = tuple(
+        d.dim_value if d.HasField("dim_value") else d.dim_param or None for d in tensor.shape.dim
+    )
+    dtype = to_numpy(TensorType(tensor.elem_type))
+    return Leaf(labels, dtype, shape, value.name, False)
+
+
+def name_leaves(
+    function: Callable[..., Any], leaves: Sequence[Leaf], given: Sequence[str] | None
+) -> list[str]:
+    """Names of the inputs: those given, those the arguments carry, else their tree paths.
+
+    Raises:
+        ArgumentError: If the number of names is not that of the inputs, or one occurs twice.
+    """
+    if given is not None:
+        if len(given) != len(leaves) or len(set(given)) != len(given):
+            raise ArgumentError(
+                "input_names has one distinct name per flattened input. Received: "
+                f"{list(given)!r} for {len(leaves)} inputs.",
+                argument="input_names",
+            )
+        return list(given)
+    parameters = _parameters(function)
+    full = [_full_path(leaf.labels, parameters) for leaf in leaves]
+    short = [leaf.name or _short(path) for leaf, path in zip(leaves, full, strict=True)]
+    names: list[str] = []
+    for path, name in zip(full, short, strict=True):
+        wanted = name if short.count(name) == 1 else ".".join(map(str, path))
+        names.append(_free(wanted, names))
+    return names
+
+
+def _free(name: str, taken: Sequence[str]) -> str:
+    unique, count = name, 0
+    while unique in taken:
+        count += 1
+        unique = f"{name}_{count}"
+    return unique
+
+
+def _parameters(function: Callable[..., Any]) -> list[str]:
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return []
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return [p.name for p in signature.parameters.values() if p.kind in kinds]
+
+
+def _full_path(labels: Labels, parameters: Sequence[str]) -> Labels:
+    first, *rest = labels
+    if isinstance(first, int):
+        first = parameters[first] if first < len(parameters) else f"args_{first}"
+    return (first, *rest)
+
+
+def _short(path: Labels) -> str:
+    """Keys name an input by themselves; positions need the parameter before them."""
+    _, *rest = path
+    return ".".join(map(str, rest if rest and isinstance(rest[0], str) else path))
+
+
+def resolve_shapes(
+    dynamic_shapes: Any, call: Call, names: Sequence[str]
+) -> list[tuple[Dim, ...]]:
+    """Give every axis of every input a size or a name.
+
+    Args:
+        dynamic_shapes: ``None``, ``{}``, a tuple with one dict axis -> name per flattened input, a
+            dict by input name, or nested like the arguments; by default axis 0 of every array is
+            dynamic, and arrays of the same size there share a name.
+        call: The arguments.
+        names: Names of the inputs.
+
+    Returns:
+        Shapes of the inputs.
+
+    Raises:
+        ArgumentError: If ``dynamic_shapes`` does not fit the arguments.
+    """
+    leaves = list(call.leaves.values())
+    entries = _entries(dynamic_shapes, leaves, names)
+    shapes = [_named(e, leaf, n) for e, leaf, n in zip(entries, leaves, names, strict=True)]
+    sizes: dict[str, int] = {}
+    batches: dict[Any, str] = {}
+    for shape, leaf, name in zip(shapes, leaves, names, strict=True):
+        for axis, (dim, size) in enumerate(zip(shape, leaf.shape, strict=True)):
+            if isinstance(dim, str) and isinstance(size, int):
+                _check_same(sizes, dim, size, name)
+                if axis == 0:
+                    batches.setdefault(size, dim)
+    for shape, leaf, name in zip(shapes, leaves, names, strict=True):
+        for axis, dim in enumerate(shape):
+            if dim is None and axis == 0 and leaf.concrete:
+                shape[0] = batches.setdefault(leaf.shape[0], _free("batch", [*batches.values()]))
+            elif dim is None:
+                text = re.sub(r"\W", "_", name)
+                shape[axis] = f"{text if _SYMBOL.fullmatch(text) else f'_{text}'}_dim{axis}"
+    return [tuple(shape) for shape in shapes]
+
+
+def _check_same(sizes: dict[str, int], symbol: str, size: int, name: str) -> None:
+    if sizes.setdefault(symbol, size) != size:
+        raise ArgumentError(
+            f"The same name means the same size. Received: {symbol!r} of size {sizes[symbol]} and, "
+            f"in {name!r}, of size {size}. Use two names, or arguments with equal sizes there.",
+            argument="dynamic_shapes",
+        )
+
+
+def _is_entry(value: Any) -> bool:
+    return value is None or (
+        isinstance(value, Mapping) and all(isinstance(key, int) for key in value)
+    )
+
+
+def _entries(spec: Any, leaves: Sequence[Leaf], names: Sequence[str]) -> list[Any]:
+    if spec is None or spec == {}:
+        return [spec] * len(leaves)
+    if _is_entry(spec) and len(leaves) == 1:
+        return [spec]
+    is_flat = isinstance(spec, list | tuple) and len(spec) == len(leaves)
+    if is_flat and all(map(_is_entry, spec)):
+        return list(spec)
+    if isinstance(spec, Mapping) and all(key in names for key in spec):
+        return [spec.get(name) for name in names]
+    if not isinstance(spec, list | tuple):
+        raise ArgumentError(
+            "dynamic_shapes is None, a tuple with one dict axis -> name per input, a dict by input "
+            f"name, or nested like the arguments. Received: dynamic_shapes={spec!r} for the inputs "
+            f"{', '.join(names)}. Try a tuple of {len(leaves)} dicts.",
+            argument="dynamic_shapes",
+        )
+    return [_nested(spec, leaf, name) for leaf, name in zip(leaves, names, strict=True)]
+
+
+def _nested(spec: Any, leaf: Leaf, name: str) -> Any:
+    place = spec if isinstance(leaf.labels[0], int) else None
+    for label in leaf.labels:
+        if _is_entry(place):
+            break
+        if isinstance(place, Mapping):
+            place = place.get(label)
+        elif isinstance(label, int) and isinstance(place, list | tuple) and label < len(place):
+            place = place[label]
+        else:
+            place = getattr(place, str(label), ...)
+    if not _is_entry(place):
+        raise ArgumentError(
+            f"dynamic_shapes is nested like the arguments. Received: {place!r} for the input "
+            f"{name!r}. Try a dict by input name.",
+            argument="dynamic_shapes",
+        )
+    return place
+
+
+def _named(entry: Any, leaf: Leaf, name: str) -> list[Any]:
+    shape = list(leaf.shape)
+    if entry is None:
+        if leaf.concrete and shape:
+            shape[0] = None
+        return shape
+    for axis, symbol in entry.items():
+        good = symbol is None or (isinstance(symbol, str) and _SYMBOL.fullmatch(symbol))
+        if not -len(shape) <= axis < len(shape) or not good:
+            raise ArgumentError(
+                "An entry of dynamic_shapes is a dict axis -> identifier with axes that exist. "
+                f"Received: {axis}: {symbol!r} for the input {name!r} of rank {len(shape)}.",
+                argument="dynamic_shapes",
+            )
+        shape[axis] = symbol
+    return shape

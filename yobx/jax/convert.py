@@ -1,0 +1,235 @@
+"""``to_onnx`` for JAX: from a function to a checked ONNX model, through ``jax.export``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+
+from yobx.errors import ArgumentError, ConversionError, TraceError, YobxError
+from yobx.jax.arguments import Call, name_leaves, path_labels, read_call, resolve_shapes
+from yobx.onnx_optim.tensor_type import tensor_type
+from yobx.stablehlo.convert import convert_module
+from yobx.stablehlo.markers import keep_whole
+from yobx.stablehlo.reader import read_artifact
+from yobx.xbuilder import GraphBuilder
+
+__all__ = ["to_onnx"]
+
+Pass = Callable[[Any], Any]
+
+
+def to_onnx(
+    fn: Callable[..., Any],
+    args: Any = None,
+    *,
+    kwargs: Mapping[str, Any] | None = None,
+    input_names: Sequence[str] | None = None,
+    dynamic_shapes: Any = None,
+    constraints: Iterable[str] = (),
+    target_opset: int | Mapping[str, int] = 21,
+    extra_converters: Mapping[str, Callable[..., Any]] | None = None,
+    verbose: int = 0,
+    filename: str | Path | None = None,
+    passes: Sequence[Pass] | None = None,
+) -> onnx.ModelProto:
+    """Converts a JAX function to ONNX; TensorFlow is not needed.
+
+    Args:
+        fn: A function of arrays or pytrees of arrays, a callable module, or a
+            ``jax.export.Exported``.
+        args: Tuple of example arguments: arrays, ``jax.ShapeDtypeStruct`` (also with symbolic
+            sizes), ``onnx.ValueInfoProto``, in any pytrees. Other leaves are constants.
+        kwargs: Keyword arguments.
+        input_names: One name per flattened input; by default parameter names and tree paths.
+        dynamic_shapes: Which axes are dynamic: a tuple with one dict axis -> name per flattened
+            input, a dict by input name, or nested like the arguments. ``{}`` is static. By default
+            axis 0 of every array is dynamic, and arrays of the same size there share a name.
+        constraints: What JAX may assume of the names, for example ``"n >= 2"``.
+        target_opset: Opset of the standard domain, or opsets by domain.
+        extra_converters: StableHLO operation -> converter ``(g, op)``, before the registry.
+        verbose: Accepted for likeness with the other front ends.
+        filename: Also write the model there; large weights go to a file beside it.
+        passes: Graph passes; by default those of :mod:`yobx.passes`.
+
+    Returns:
+        The model. A complex input or output of shape `s` is a real one of shape `(*s, 2)`.
+
+    Raises:
+        ArgumentError: If an argument is wrong.
+        TraceError: If JAX cannot trace the function.
+        UnsupportedOpError: If operations have no converter; all are listed.
+
+    Examples:
+        >>> import jax.numpy as jnp
+        >>> x = np.ones((5, 4), np.float32)
+        >>> model = to_onnx(lambda x: jnp.sin(x), (x,))
+        >>> [node.op_type for node in model.graph.node]
+        ['Sin']
+    """
+    del verbose
+    exported, names, shapes = _exported(
+        fn, args, kwargs, input_names, dynamic_shapes, tuple(constraints)
+    )
+    g = GraphBuilder(
+        target_opset if isinstance(target_opset, int) else dict(target_opset), name="main"
+    )
+    inputs = [
+        _declare(g, name, np.dtype(aval.dtype), shape)
+        for name, aval, shape in zip(names, exported.in_avals, shapes, strict=True)
+    ]
+    module = read_artifact(exported.mlir_module_serialized)
+    kept = [inputs[i] for i in exported.module_kept_var_idx]
+    results = convert_module(g, module, kept, extra_converters=extra_converters)
+    for name, parts in zip(_output_names(exported, names), results, strict=True):
+        g.make_tensor_output(name, source=_joined(g, parts))
+    return g.to_onnx(passes=_passes(passes), filename=filename)
+
+
+def _passes(passes: Sequence[Pass] | None) -> Sequence[Pass]:
+    if passes is not None:
+        return passes
+    from yobx.passes import default_passes
+
+    return default_passes()
+
+
+def _exported(
+    fn: Any,
+    args: Any,
+    kwargs: Mapping[str, Any] | None,
+    input_names: Sequence[str] | None,
+    dynamic_shapes: Any,
+    constraints: tuple[str, ...],
+) -> tuple[Any, list[str], list[tuple[Any, ...]]]:
+    """The exported function, and names and shapes of its inputs."""
+    from jax import export
+
+    if isinstance(fn, export.Exported):
+        shapes = [tuple(_size(d) for d in aval.shape) for aval in fn.in_avals]
+        return fn, _exported_names(fn, input_names), shapes
+    if not callable(fn):
+        raise ArgumentError(
+            f"fn is a JAX function or a jax.export.Exported. Received: {type(fn).__name__}.",
+            argument="fn",
+        )
+    call = read_call(args, kwargs)
+    leaves = list(call.leaves.values())
+    names = name_leaves(fn, leaves, input_names)
+    shapes = resolve_shapes(dynamic_shapes, call, names)
+    return _export(fn, call, names, shapes, constraints), names, shapes
+
+
+def _size(dim: Any) -> int | str:
+    return dim if isinstance(dim, int) else str(dim)
+
+
+def _exported_names(exported: Any, given: Sequence[str] | None) -> list[str]:
+    import jax
+
+    if given is not None:
+        return list(given)
+    args, kwargs = jax.tree.unflatten(exported.in_tree, list(range(len(exported.in_avals))))
+    call = read_call(
+        tuple(jax.tree.map(lambda i: _Placeholder(exported.in_avals[i]), args)),
+        jax.tree.map(lambda i: _Placeholder(exported.in_avals[i]), kwargs),
+    )
+    return name_leaves(lambda: None, list(call.leaves.values()), None)
+
+
+class _Placeholder:
+    """Shape and element type of an argument."""
+
+    def __init__(self, aval: Any) -> None:
+        self.shape, self.dtype = aval.shape, aval.dtype
+
+
+def _export(
+    fn: Callable[..., Any],
+    call: Call,
+    names: Sequence[str],
+    shapes: Sequence[tuple[int | str, ...]],
+    constraints: tuple[str, ...],
+) -> Any:
+    """Trace and export the function on symbolic arguments."""
+    import jax
+    from jax import export
+
+    def flat(*arrays: Any) -> Any:
+        args, kwargs = call.fill(arrays)
+        return fn(*args, **kwargs)
+
+    symbols = sorted({d for shape in shapes for d in shape if isinstance(d, str)})
+    try:
+        scope = export.SymbolicScope(constraints)
+        specs = [
+            jax.ShapeDtypeStruct(_symbolic(shape, scope), leaf.dtype)
+            for shape, leaf in zip(shapes, call.leaves.values(), strict=True)
+        ]
+        return export.export(jax.jit(keep_whole(flat)), platforms=("cpu",))(*specs)
+    except YobxError:
+        raise
+    except Exception as error:  # noqa: BLE001 - whatever the function of the user raises
+        sizes = (
+            f" The sizes {', '.join(symbols)} are symbolic: if the function needs them as numbers, "
+            "pass dynamic_shapes with {} for that input."
+            if symbols
+            else ""
+        )
+        title = getattr(fn, "__name__", type(fn).__name__)
+        raise TraceError(
+            f"A function must run while JAX traces it. Received: {title!r} on "
+            f"{dict(zip(names, shapes, strict=True))}, which raised {type(error).__name__}: "
+            f"{' '.join(str(error).split())[:600]}.{sizes}"
+        ) from error
+
+
+def _symbolic(shape: tuple[int | str, ...], scope: Any) -> tuple[Any, ...]:
+    from jax import export
+
+    if not any(isinstance(d, str) for d in shape):
+        return shape
+    text = ", ".join(map(str, shape))
+    return tuple(export.symbolic_shape(text, scope=scope))
+
+
+def _declare(
+    g: GraphBuilder, name: str, dtype: np.dtype[Any], shape: tuple[Any, ...]
+) -> tuple[str, ...]:
+    """One graph input; a complex one is real with a last axis for the two parts."""
+    if dtype.kind != "c":
+        return (g.make_tensor_input(name, tensor_type(dtype), shape),)
+    part = np.dtype(f"f{dtype.itemsize // 2}")
+    g.make_tensor_input(name, tensor_type(part), (*shape, 2))
+    return tuple(str(g.op.Gather(name, np.array(k), axis=len(shape))) for k in (0, 1))
+
+
+def _joined(g: GraphBuilder, parts: Sequence[str]) -> str:
+    if len(parts) == 1:
+        return parts[0]
+    last = np.array([g.get_rank(parts[0]) or 0])
+    return str(g.op.Concat(*(g.op.Unsqueeze(p, last) for p in parts), axis=-1))
+
+
+def _output_names(exported: Any, inputs: Sequence[str]) -> list[str]:
+    """Keys of the result, or ``output_<position>``."""
+    import jax
+
+    tree = jax.tree.unflatten(exported.out_tree, list(range(len(exported.out_avals))))
+    pairs, _ = jax.tree_util.tree_flatten_with_path(tree)
+    if not pairs:
+        raise ConversionError("A function must return at least one array. Received: none.")
+    names: list[str] = []
+    for path, _ in pairs:
+        labels = path_labels(path)
+        name = ".".join(map(str, labels)) or "output_0"
+        name = f"output_{name}" if isinstance(labels[0] if labels else "", int) else name
+        if name in inputs:
+            name = f"{name}_out"
+        while name in names or name in inputs:
+            name += "_"
+        names.append(name)
+    return names
