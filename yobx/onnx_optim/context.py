@@ -27,6 +27,7 @@ DEFAULT_OPSETS: Mapping[str, int] = {
     "": onnx.defs.onnx_opset_version(),
     "ai.onnx.ml": onnx.defs.get_schema("TreeEnsemble", domain="ai.onnx.ml").since_version,
 }
+MAX_ORIGIN_OWNERS = 32
 CustomFunction = Callable[["ShapesContext", onnx.NodeProto], Any]
 
 
@@ -54,7 +55,8 @@ class ShapesContext:
         self.reasons: dict[str, str] = {}
         self.producers: dict[str, tuple[int, onnx.NodeProto]] = {}
         self.graph: onnx.GraphProto | onnx.FunctionProto | None = None
-        self.path: tuple[tuple[int, str], ...] = parent.path if parent else ()
+        self._owner: tuple[int, str] | None = None
+        self.loop_depth: int = parent.loop_depth if parent else 0
         self.attribute_values: Mapping[str, onnx.AttributeProto] | None = None
         self.omitted: set[str] = set()
         self.unnamed_inputs: set[str] = set()
@@ -263,10 +265,26 @@ class ShapesContext:
 
     # -- children
 
+    @property
+    def path(self) -> tuple[tuple[int, str], ...]:
+        """Owners of this graph from the main graph down, as ``(node index, attribute)``."""
+        return tuple(reversed(self.owners()))
+
+    def owners(self, limit: int | None = None) -> list[tuple[int, str]]:
+        """Owners of this graph from the nearest one up, at most ``limit`` of them."""
+        found: list[tuple[int, str]] = []
+        scope: ShapesContext | None = self
+        while scope is not None and (limit is None or len(found) < limit):
+            if scope._owner is not None:
+                found.append(scope._owner)
+            scope = scope.parent
+        return found
+
     def set_current_subgraph(self, node_index: int, attr_name: str) -> None:
         """Say which node and attribute own this context."""
-        above = self.parent.path if self.parent else ()
-        self.path = (*above, (node_index, attr_name))
+        self._owner = (node_index, attr_name)
+        above = self.parent.loop_depth if self.parent else 0
+        self.loop_depth = above + (attr_name == "body")
 
     def register_subgraph_context(
         self, node_index: int, attr_name: str, child: ShapesContext
@@ -371,7 +389,7 @@ class ShapesContext:
             axis=axis,
             reason=reason,
             upper=bound,
-            path=self.path,
+            path=tuple(reversed(self.owners(MAX_ORIGIN_OWNERS))),
             inputs=node.input_names if node else (),
         )
         if bound is not None:

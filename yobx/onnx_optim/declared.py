@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -112,7 +112,7 @@ class Declarations:
         for value in graph.output:
             self.types[value.name] = (value.type, f"the outputs of {place}")
 
-    def apply(self, context: ShapesContext, name: str, inferred_by: str) -> None:
+    def apply(self, context: ShapesContext, name: str, inferred_by: Callable[[], str]) -> None:
         """Compare a value just inferred with its declaration, and complete it from there."""
         found = self.types.get(name)
         inferred = context.values.get(name)
@@ -173,7 +173,7 @@ class _Comparison:
     context: ShapesContext
     name: str
     declared_by: str
-    inferred_by: str
+    inferred_by: Callable[[], str]
 
     def new_dim(self, axis: int) -> OptimDim:
         """A symbol for a size that the declaration leaves open too."""
@@ -270,7 +270,7 @@ class _Comparison:
                 declared,
                 inferred,
                 self.declared_by,
-                self.inferred_by,
+                self.inferred_by(),
                 axis,
                 example or {},
             ),

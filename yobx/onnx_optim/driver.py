@@ -73,8 +73,8 @@ def graph_steps(context: ShapesContext, nodes: Sequence[onnx.NodeProto]) -> Step
                 if declarations is not None:
                     for name in node.output:
                         if name in declarations.types:
-                            by = NodeView(context, node, (), index=index).describe()
-                            declarations.apply(context, name, by)
+                            by = NodeView(context, node, (), index=index)
+                            declarations.apply(context, name, by.describe)
         except MissingInputError:
             if not isinstance(order, enumerate):
                 raise

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 __all__ = ["NodeView"]
 
+MAX_OWNERS = 6
+
 
 class NodeView:
     """A node with the descriptors of its inputs.
@@ -207,6 +209,7 @@ class NodeView:
         """Words that find the node: operator, name, position, outputs."""
         name = f" {self.proto.name!r}" if self.proto.name else ""
         place = f" at index {self.index}" if self.index >= 0 else ""
-        inside = "".join(f", inside {attr!r} of node {i}" for i, attr in self.context.path)
+        owners = self.context.owners(MAX_OWNERS)
+        inside = "".join(f", inside {attr!r} of node {i}" for i, attr in owners)
         domain = f"{self.domain}:" if self.domain else ""
         return f"{domain}{self.op_type}{name}{place} -> {', '.join(self.proto.output)}{inside}"

@@ -39,7 +39,17 @@ class Atom:
         depth: Nesting of functions, 0 for a symbol.
     """
 
-    __slots__ = ("__weakref__", "_bounds", "args", "depth", "key", "kind", "name", "rank", "symbols")
+    __slots__ = (
+        "__weakref__",
+        "_bounds",
+        "args",
+        "depth",
+        "key",
+        "kind",
+        "name",
+        "rank",
+        "symbols",
+    )
 
     _interned: ClassVar[weakref.WeakValueDictionary[str, Atom]] = weakref.WeakValueDictionary()
 

@@ -34,7 +34,7 @@ class Origin:
         axis: Axis, or -1 when it is not the size of an axis.
         reason: Why the size is not an expression of the inputs.
         upper: Upper bound, or ``None``.
-        path: Owners of the subgraph as ``(node index, attribute)``.
+        path: Nearest owners of the subgraph as ``(node index, attribute)``, outermost first.
         inputs: Names of the inputs of the node.
     """
 

@@ -133,7 +133,7 @@ def fixed_point_steps(
     """
     session = view.context.session
     before = session.checkpoint()
-    depth = sum(1 for _, attr in view.context.path if attr == "body")
+    depth = view.context.loop_depth
     names = [v.name for v in inputs_placed(graph, initial, inputs_for)]
     widening = _Widening(view, names)
     states = list(initial) if depth < MAX_LOOP_DEPTH else [only_kind(s) for s in initial]

@@ -121,8 +121,11 @@ def loop(view: NodeView) -> Steps:
     def inputs_for(states: Sequence[Descriptor]) -> list[Descriptor]:
         return [ITERATION, RUNNING, *states]
 
-    body: FixedPoint = yield fixed_point_steps(view, graph, initial, inputs_for, 1)
-    end = _Ending(view, body, initial, _loop_trips(view, body))
+    try:
+        body: FixedPoint = yield fixed_point_steps(view, graph, initial, inputs_for, 1)
+    except ShapeError as error:
+        return _never_entered(view, graph, initial, error)
+    end = _Ending(view, body, initial, _loop_trips(view, truth(body.outputs[0])))
     results = [end.state(i, after) for i, after in enumerate(body.outputs[1 : 1 + n_states])]
     results += [
         end.stacked(i, element, 0, may_not_run=True)
@@ -131,7 +134,22 @@ def loop(view: NodeView) -> Steps:
     return tuple(results)
 
 
-def _loop_trips(view: NodeView, body: FixedPoint) -> OptimDim:
+def _never_entered(
+    view: NodeView, graph: onnx.GraphProto, initial: Sequence[Descriptor], error: ShapeError
+) -> tuple[Descriptor, ...]:
+    """A loop whose body cannot run gives its initial states, if it may be skipped at all."""
+    low = _loop_trips(view, goes_on=True).bounds()[0]
+    if low is not None and low >= 1:
+        raise error
+    reason = f"the body cannot run, so there is no iteration: {error}"
+    stacked = [
+        view.unknown(reason, dtype=value.type.tensor_type.elem_type)
+        for value in graph.output[1 + len(initial) :]
+    ]
+    return (*initial, *stacked)
+
+
+def _loop_trips(view: NodeView, goes_on: bool | None) -> OptimDim:
     """Number of iterations: exact when only the trip count ends the loop, else a new symbol."""
     start = view.inputs[1] if len(view.inputs) > 1 else None
     first = True if start is None else truth(start)
@@ -140,7 +158,6 @@ def _loop_trips(view: NodeView, body: FixedPoint) -> OptimDim:
     limit_input = view.inputs[0] if view.inputs else None
     limit = limit_input.scalar() if isinstance(limit_input, OptimTensor) else None
     at_most = None if limit is None else OptimDim.max(limit, 0)
-    goes_on = truth(body.outputs[0])
     if goes_on is False:  # one iteration at most
         at_most = OptimDim(1) if at_most is None else OptimDim.min(at_most, 1)
         exact = first and (limit is not None or limit_input is None)
