@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
@@ -20,7 +20,7 @@ from yobx.tensorflow.saved_models import (
     pick_signature,
 )
 from yobx.tensorflow.source import Declared, ModelSource
-from yobx.tensorflow.structure import path_text
+from yobx.tensorflow.structure import flatten_with_path, path_text
 
 __all__ = ["concrete_source", "open_model", "uses_jax"]
 
@@ -217,7 +217,7 @@ def concrete_source(
     return ModelSource(
         title=title,
         model=function,
-        invoke=function,
+        invoke=_by_signature(function, call, labels),
         declared=declared,
         own_arguments=CallArguments(
             call.args, call.kwargs, tuple(replace(leaf, name="") for leaf in call.leaves)
@@ -226,6 +226,24 @@ def concrete_source(
         concrete=function,
         owner=owner,
     )
+
+
+def _by_signature(function: Any, call: CallArguments, labels: Sequence[str]) -> Callable[..., Any]:
+    """Calls a traced function with arguments in any order that :func:`prepare_call` accepts."""
+
+    def invoke(*args: Any, **kwargs: Any) -> Any:
+        tree = {"args": args, "kwargs": kwargs}
+        flat = [(path[-1], leaf) for path, leaf in flatten_with_path(tree) if leaf is not None]
+        by_name = dict(flat)
+        leaves = (
+            [by_name[label] for label in labels]
+            if by_name.keys() == set(labels)
+            else [leaf for _, leaf in flat]
+        )
+        given, named = call.fill(leaves)
+        return function(*given, **named)
+
+    return invoke
 
 
 def _signature_name(leaf: InputLeaf) -> str:
