@@ -196,7 +196,10 @@ def _pool_may_pad(node: ir.Node, source: ir.Value | None, total: list[int], spat
     """A MaxPool pads with minus infinity: the same as zero if nothing is negative."""
     producer = source.producer() if source is not None else None
     kernel = node.attributes["kernel_shape"].as_ints()
-    if producer is None or len(node.outputs) > 1 or "dilations" in node.attributes:
+    dilations = node.attributes.get("dilations")
+    if producer is None or len(node.outputs) > 1:
+        return False
+    if dilations is not None and set(dilations.as_ints()) != {1}:
         return False
     if any(
         total[axis] >= size or total[spatial + axis] >= size for axis, size in enumerate(kernel)

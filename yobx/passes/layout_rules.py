@@ -198,12 +198,11 @@ def _drops_axes(axes: Sequence[int], perm: Permutation) -> bool:
 
 def _reduction(node: ir.Node, perm: Permutation) -> Flip | None:
     axes = _given_axes(node, 1, len(perm))
-    if axes is None:
+    absent = "axes" not in node.attributes and (len(node.inputs) < 2 or node.inputs[1] is None)
+    idle = node.attributes.get("noop_with_empty_axes")
+    if not axes or (absent and idle is not None and idle.as_int()):
         return None
     keep = node.attributes.get("keepdims")
-    empty_means_none = node.attributes.get("noop_with_empty_axes")
-    if not axes or (empty_means_none is not None and empty_means_none.as_int()):
-        return None
     kept = keep is None or keep.as_int() == 1
     if not kept and not _drops_axes(axes, perm):
         return None
