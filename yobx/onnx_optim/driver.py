@@ -12,7 +12,7 @@ from yobx.onnx_optim.attributes import schema_attributes, tensor_of_proto
 from yobx.onnx_optim.context import ShapesContext
 from yobx.onnx_optim.declared import Declarations
 from yobx.onnx_optim.fallback import fallback
-from yobx.onnx_optim.model_io import run_order
+from yobx.onnx_optim.model_io import MissingInputError, run_order
 from yobx.onnx_optim.node_view import NodeView
 from yobx.onnx_optim.optim_sequence import Descriptor
 from yobx.onnx_optim.optim_tensor import UNKNOWN_TENSOR, OptimTensor
@@ -40,7 +40,7 @@ def run(task: Step) -> Any:
         except StopIteration as done:
             stack.pop()
             answer, error = done.value, None
-        except ShapeError as raised:
+        except (ShapeError, MissingInputError) as raised:
             stack.pop()
             answer, error = None, raised
         else:
@@ -83,10 +83,6 @@ def graph_steps(context: ShapesContext, nodes: Sequence[onnx.NodeProto]) -> Step
             order = [(i, nodes[i]) for i in positions if i >= done]
             continue
         return
-
-
-class MissingInputError(InvalidModelError):
-    """A node reads a name that nothing before it produces."""
 
 
 class _Known(Collection[str]):

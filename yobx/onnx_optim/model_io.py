@@ -15,6 +15,10 @@ from yobx.onnx_optim.optim_dim import OptimDim
 __all__ = ["declared_symbols", "load_model", "run_order", "subgraphs"]
 
 
+class MissingInputError(InvalidModelError):
+    """A node reads a name that nothing before it produces."""
+
+
 def load_model(source: onnx.ModelProto | str | os.PathLike[str]) -> onnx.ModelProto:
     """The model of a file, external data not read (so no path in it is ever followed).
 
@@ -43,7 +47,33 @@ def load_model(source: onnx.ModelProto | str | os.PathLike[str]) -> onnx.ModelPr
             f"{path.stat().st_size} bytes, which cannot be read ({error}). It may be cut off or "
             "not be an ONNX file."
         ) from None
+    _require_text(model, path)
     return model
+
+
+def _require_text(model: onnx.ModelProto, path: Path) -> None:
+    """Require names to be text: a damaged file may hold any bytes in their place."""
+    for graph in subgraphs([model.graph, *model.functions]):
+        names = [graph.name]
+        for node in graph.node:
+            names += [node.op_type, node.domain, node.name, *node.input, *node.output]
+            names += [attribute.name for attribute in node.attribute]
+        values = list(graph.value_info)
+        if isinstance(graph, onnx.GraphProto):
+            values += [*graph.input, *graph.output]
+            names += [tensor.name for tensor in graph.initializer]
+        else:
+            names += [*graph.input, *graph.output]
+        for value in values:
+            names.append(value.name)
+            names += [d.dim_param for d in value.type.tensor_type.shape.dim]
+        # Protocol buffers hand out bytes for what is no text.
+        broken = next((name for name in names if not isinstance(name, str)), None)
+        if broken is not None:
+            raise InvalidModelError(
+                f"The names in a model must be UTF-8 text. Received: {broken!r} in {str(path)!r}. "
+                "The file may be damaged."
+            )
 
 
 def require_graph(model: onnx.ModelProto) -> None:
@@ -140,7 +170,7 @@ def run_order(nodes: Sequence[onnx.NodeProto], known: Collection[str]) -> list[i
             if name in producer:
                 sources.add(producer[name])
             elif name not in known and name in node.input:
-                raise InvalidModelError(
+                raise MissingInputError(
                     "Every input of a node must be a graph input, an initializer or the output of "
                     f"a node. Received: {name!r}. Where: {node.op_type} {node.name!r} at index "
                     f"{i} -> {', '.join(node.output)}. Try onnx.checker.check_model."

@@ -1,0 +1,122 @@
+"""Declared shapes: what is adopted, what is reported, what raises, and the counter-examples."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+from onnx import TensorProto, helper
+
+from tests.onnx_optim.running import dims, parse
+from yobx.errors import ArgumentError, ShapeContradictionError
+from yobx.onnx_optim import OptimDim, ShapesContext, infer_shapes
+from yobx.onnx_optim.declared import counter_example
+
+TWICE = "g (float[n, 3] x) => (float[n, 3] y) { y = Concat <axis = 0> (x, x) }"
+
+
+def inferred(text: str, policy: str = "check") -> ShapesContext:
+    context = ShapesContext()
+    infer_shapes(parse(text), policy=policy, context=context)  # type: ignore[arg-type]
+    return context
+
+
+def test_a_symbolic_contradiction_has_a_counter_example(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING, "yobx.onnx_optim"):
+        context = inferred(TWICE)
+    (found,) = context.contradictions
+    assert (found.value, found.axis, found.declared, found.inferred) == ("y", 0, "n", "2*n")
+    assert found.counter_example == {"n": 1}
+    assert "outputs of graph 'g'" in found.declared_by
+    assert "Concat" in found.inferred_by
+    assert "They differ for n = 1." in caplog.text
+    assert dims(context, "y") == ["2*n", 3]
+
+
+def test_strict_raises_and_ignore_says_nothing() -> None:
+    with pytest.raises(ShapeContradictionError, match=r"declared as n .* inferred as 2\*n on axis"):
+        inferred(TWICE, "strict")
+    context = inferred(TWICE, "ignore")
+    assert not context.contradictions
+    with pytest.raises(ArgumentError, match="ignore, check, strict"):
+        inferred(TWICE, "loose")
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        ("g (float[n, 3] x) => (int64[n, 3] y) { y = Relu (x) }", "kInt64"),
+        ("g (float[n, 3] x) => (float[n] y) { y = Relu (x) }", "rank 1"),
+        ("g (float[n, 3] x) => (float[n, 4] y) { y = Relu (x) }", "declared as 4"),
+        ("g (float[n, 3] x) => (float[8, 3] y) { y = Relu (x) }", "n = 1"),
+        ("g (float[n, 3] x) => (float[n, 3] y) { y = Transpose (x) }", "inferred as 3"),
+    ],
+)
+def test_contradictions(text: str, part: str) -> None:
+    (first, *_) = inferred(text).contradictions
+    assert part in str(first)
+
+
+def test_equal_expressions_do_not_contradict() -> None:
+    text = 'g (float[n, m] x) => (float["m + n - m", "1*m"] y) { y = Relu (x) }'
+    assert not inferred(text, "strict").contradictions
+
+
+def test_a_declared_name_names_a_data_dependent_size() -> None:
+    context = inferred("""
+        g (float[n, 3] x) => (int64[2, found] z, t) { z = NonZero (x)  t = Transpose (z) }""")
+    assert dims(context, "z") == [2, "found"]
+    assert dims(context, "t") == ["found", 2]
+
+
+def test_a_declaration_may_not_equate_data_and_input_sizes() -> None:
+    context = inferred("g (float[n, 3] x) => (int64[2, n] z) { z = NonZero (x) }")
+    assert dims(context, "z") == [2, "NonZero_z_d1"]
+    assert context.assumptions == ["z axis 1: n == NonZero_z_d1"]
+    assert not context.contradictions
+
+
+def test_two_input_symbols_are_an_equation() -> None:
+    context = inferred("g (float[n, 3] x, float[m, 3] w) => (float[m, 3] y) { y = Relu (x) }")
+    assert context.assumptions == ["y axis 0: m == n"]
+    assert dims(context, "y") == ["n", 3]
+
+
+def test_a_declared_size_beyond_the_bound_contradicts() -> None:
+    context = inferred("g (float[2, 3] x) => (int64[2, 9] z) { z = NonZero (x) }")
+    assert "at most 6" in str(context.contradictions[0])
+
+
+def test_a_declaration_completes_what_no_rule_knows() -> None:
+    model = parse("g (float[n, 3] x) => (r) { w = other.Unknown (x)  r = Relu (w) }")
+    model.opset_import.add(domain="other", version=1)
+    model.graph.value_info.append(
+        helper.make_tensor_value_info("w", TensorProto.FLOAT, ["n", None])
+    )
+    context = ShapesContext()
+    written = infer_shapes(model, context=context)
+    assert dims(context, "r") == ["n", "w_d1"]
+    assert context.get("w").source == "declared"
+    assert written.graph.output[0].type.tensor_type.shape.dim[0].dim_param == "n"
+    ignored = ShapesContext()
+    infer_shapes(model, policy="ignore", context=ignored)
+    assert dims(ignored, "r") is None
+    assert "no shape rule for other:Unknown" in ignored.reasons["w"]
+
+
+def test_subgraph_declarations_are_checked_too() -> None:
+    context = inferred("""
+        g (bool c, float[n, 4] x) => (y) {
+          y = If (c) <
+            then_branch = t () => (float[n, 5] a) { a = Neg (x) },
+            else_branch = e () => (b) { b = Relu (x) }>
+        }""")
+    assert ["graph 't'" in c.declared_by for c in context.contradictions] == [True]
+    assert "inside 'then_branch' of node 0" in str(context.contradictions[0])
+
+
+def test_counter_examples() -> None:
+    assert counter_example(OptimDim("n"), OptimDim("2*n")) == {"n": 1}
+    assert counter_example(OptimDim("n//2"), OptimDim("n//2")) is None
+    found = counter_example(OptimDim("a*b*c*d"), OptimDim("a*b*c*d + d - 4"))
+    assert found is None or OptimDim("d - 4").evaluate(found) != 0

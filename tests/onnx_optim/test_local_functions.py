@@ -1,0 +1,202 @@
+"""Model-local functions: isolated, attributes resolved, symbols unique for each call."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper
+
+from tests.onnx_optim.running import check_model, dims, floats, infer, parse
+from yobx.errors import InvalidModelError
+from yobx.onnx_optim import (
+    OptimSequence,
+    OptimTensor,
+    ShapesContext,
+    TensorType,
+    expand_local_function_call,
+    infer_shapes,
+)
+
+HEADER = '<ir_version: 10, opset_import: ["" : 20, "loc" : 1]>'
+DOUBLED = """
+    <domain: "loc", opset_import: ["" : 20]>
+    Twice <axis: int = 0> (v) => (o) { o = Concat <axis: int = @axis> (v, v) }"""
+
+
+def test_attributes_are_the_callers_or_the_defaults() -> None:
+    model = parse(
+        HEADER
+        + """g (float[n, 4] x) => (y, z) { y = loc.Twice (x)  z = loc.Twice <axis = 1> (x) }"""
+        + DOUBLED
+    )
+    context = check_model(model, [{"x": floats(n, 4)} for n in (0, 1, 3)])
+    assert dims(context, "y") == ["2*n", 4]
+    assert dims(context, "z") == ["n", 8]
+
+
+def test_nested_functions_pass_attributes_on() -> None:
+    model = parse(
+        HEADER
+        + "g (float[n, 4] x) => (y) { y = loc.Outer <a = 1> (x) }"
+        + DOUBLED
+        + """
+    <domain: "loc", opset_import: ["" : 20, "loc" : 1]>
+    Outer <a> (v) => (o) { u = loc.Twice <axis: int = @a> (v)  o = loc.Twice (u) }"""
+    )
+    context = check_model(model, [{"x": floats(n, 4)} for n in (1, 3)])
+    assert dims(context, "y") == ["2*n", 8]
+    outer = context.subgraph_context(0, "function")
+    assert dims(outer.subgraph_context(0, "function"), "o") == ["n", 8]
+
+
+def test_each_call_has_its_own_symbols() -> None:
+    model = parse(
+        HEADER
+        + """g (float[n, 4] x, float[n, 4] w) => (y, z) { y = loc.Where (x)  z = loc.Where (w) }
+    <domain: "loc", opset_import: ["" : 20]>
+    Where (v) => (o) { o = NonZero (v) }"""
+    )
+    context = check_model(
+        model,
+        [
+            {"x": floats(3, 4), "w": np.zeros((3, 4), np.float32)},
+            {"x": floats(0, 4)} | {"w": floats(0, 4)},
+        ],
+    )
+    first, second = dims(context, "y"), dims(context, "z")
+    assert first is not None
+    assert second is not None
+    assert first[1] != second[1]
+    assert ("NonZero_o_d1", "4*n") in context.less_equal_constraints()
+
+
+def test_a_function_sees_nothing_of_its_caller() -> None:
+    model = parse(
+        HEADER
+        + """g (float[n, 4] x) => (y) { y = loc.Leaks (x) }
+    <domain: "loc", opset_import: ["" : 20]>
+    Leaks (v) => (o) { o = Add (v, x) }"""
+    )
+    with pytest.raises(InvalidModelError, match="Received: 'x'"):
+        infer(model)
+
+
+def test_omitted_inputs_stay_omitted() -> None:
+    model = parse(
+        HEADER
+        + """g (float[n, 4] x) => (y) { y = loc.Bounded (x) }
+    <domain: "loc", opset_import: ["" : 20]>
+    Bounded (v, low, high) => (o) { o = Clip (v, low, high) }"""
+    )
+    assert dims(infer(model), "y") == ["n", 4]
+
+
+def test_sequences_are_passed() -> None:
+    model = parse(
+        HEADER
+        + """g (float[n, 4] x) => (y) { s = SequenceConstruct (x, x)  y = loc.First (s) }
+    <domain: "loc", opset_import: ["" : 20]>
+    First (s) => (o) { i = Constant <value_int = 0> ()  o = SequenceAt (s, i) }"""
+    )
+    assert dims(infer(model), "y") == ["n", 4]
+
+
+def test_recursion_is_refused() -> None:
+    model = parse(
+        HEADER
+        + """g (float[n, 4] x) => (y) { y = loc.A (x) }
+    <domain: "loc", opset_import: ["" : 20, "loc" : 1]> A (v) => (o) { o = loc.B (v) }
+    <domain: "loc", opset_import: ["" : 20, "loc" : 1]> B (v) => (o) { o = loc.A (v) }"""
+    )
+    with pytest.raises(InvalidModelError, match="loc:A -> loc:B -> loc:A"):
+        infer(model)
+
+
+def test_overloads_are_told_apart() -> None:
+    model = parse(
+        HEADER + "g (float[n, 4] x) => (y, z) { y = loc.Twice (x)  z = loc.Twice (x) }" + DOUBLED
+    )
+    other = model.functions.add()
+    other.CopyFrom(model.functions[0])
+    other.overload = "flat"
+    other.node[0].op_type = "Flatten"
+    del other.node[0].input[1]
+    model.graph.node[1].overload = "flat"
+    context = infer(model)
+    assert dims(context, "y") == ["2*n", 4]
+    assert dims(context, "z") == [1, "4*n"]
+
+
+def test_facts_of_the_body_are_facts_of_the_caller() -> None:
+    model = parse(
+        HEADER
+        + """g (float[n, 4] x, float[m, 4] w) => (y) { y = loc.Join (x, w) }
+    <domain: "loc", opset_import: ["" : 20]>
+    Join (a, b) => (o) { o = Concat <axis = 1> (a, b) }"""
+    )
+    assert infer(model).constraints() == [("m", "n")]
+
+
+def test_expand_local_function_call() -> None:
+    function = helper.make_function(
+        "loc",
+        "Pair",
+        ["a"],
+        ["s"],
+        [helper.make_node("SequenceConstruct", ["a", "a"], ["s"])],
+        [helper.make_opsetid("", 20)],
+    )
+    context = ShapesContext({"": 20, "loc": 1})
+    context.set("x", OptimTensor(TensorType.kFloat, ["n", 4]))
+    call = helper.make_node("Pair", ["x"], ["y"], domain="loc")
+    with pytest.raises(InvalidModelError, match="loc:Pair"):
+        expand_local_function_call(context, call)
+    context.set_local_function(function)
+    child = expand_local_function_call(context, call, node_index=3)
+    assert child is context.subgraph_context(3, "function")
+    assert child.has("a")
+    assert not child.has("x")
+    expected = OptimSequence(TensorType.kFloat, [["n", 4], ["n", 4]])
+    assert context.get_sequence("y") == expected
+
+
+def test_opsets_of_the_function_win() -> None:
+    model = parse(
+        HEADER
+        + """g (float[n, 1, 4] x) => (y) { y = loc.Old (x) }
+    <domain: "loc", opset_import: ["" : 11]>
+    Old (v) => (o) { o = Squeeze <axes = [1]> (v) }"""
+    )
+    context = infer(model)
+    assert dims(context, "y") == ["n", 4]
+    assert context.subgraph_context(0, "function").opset_version("") == 11
+
+
+def test_value_info_of_a_body_holds_for_all_calls() -> None:
+    model = parse(
+        HEADER
+        + """g (float[n, 4] x, float[m, 4] w) => (y, z) { y = loc.F (x)  z = loc.F (w) }
+    <domain: "loc", opset_import: ["" : 20]>
+    F (v) => (o) { h = Relu (v)  o = Neg (h) }"""
+    )
+    written = infer_shapes(model)
+    info = {v.name: v.type.tensor_type for v in written.functions[0].value_info}
+    assert info["h"].elem_type == TensorProto.FLOAT
+    assert [d.dim_value for d in info["h"].shape.dim] == [0, 4]
+    assert [d.WhichOneof("value") for d in info["h"].shape.dim] == [None, "dim_value"]
+    onnx.checker.check_model(written)
+
+
+def test_many_equal_calls_are_inferred_once() -> None:
+    body = "  ".join(f"v{i + 1} = loc.F (v{i})" for i in range(500))
+    model = parse(
+        HEADER
+        + f"""g (float[n, 4] v0) => (v500) {{ {body} }}
+    <domain: "loc", opset_import: ["" : 20]>
+    F (v) => (o) {{ h = Relu (v)  o = Neg (h) }}"""
+    )
+    context = infer(model)
+    children = {id(c) for c in context.subgraph_contexts().values()}
+    assert context.subgraph_contexts_size() == 500
+    assert len(children) == 1
