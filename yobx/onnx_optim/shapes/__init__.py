@@ -12,6 +12,7 @@ MODULES: tuple[str, ...] = (
     "matrix",
     "microsoft",
     "microsoft_attention",
+    "microsoft_packed",
     "ml",
     "normalization",
     "quantization",

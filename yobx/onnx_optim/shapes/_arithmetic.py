@@ -116,7 +116,7 @@ def _multiple(left: OptimDim, right: OptimDim) -> OptimDim | None:
 
 
 def truncated_division(left: OptimDim, right: OptimDim) -> Element:
-    """Integer division rounding toward zero, as ONNX `Div` does; the divisor is never zero in a run."""
+    """Integer division towards zero, as `Div` does; in a run the divisor is never zero."""
     if right.is_int() and right.as_int() == 0:
         return None
     multiple = _multiple(left, right)
@@ -155,6 +155,14 @@ def _power(left: OptimDim, right: OptimDim) -> Element:
     return result
 
 
+def _larger(left: OptimDim, right: OptimDim) -> Element:
+    return OptimDim.max(left, right)
+
+
+def _smaller(left: OptimDim, right: OptimDim) -> Element:
+    return OptimDim.min(left, right)
+
+
 def _numpy_divide(left: Array, right: Array) -> Array | None:
     if left.dtype.kind not in "iu":
         return np.asarray(np.divide(left, right))
@@ -186,8 +194,8 @@ BINARY: dict[str, tuple[NumpyBinary, Binary | None]] = {
     "Div": (_numpy_divide, truncated_division),
     "Mod": (_numpy_modulo, _floor_modulo),
     "Pow": (_numpy_power, _power),
-    "Max": (np.maximum, lambda a, b: OptimDim.max(a, b)),
-    "Min": (np.minimum, lambda a, b: OptimDim.min(a, b)),
+    "Max": (np.maximum, _larger),
+    "Min": (np.minimum, _smaller),
     "Sum": (np.add, lambda a, b: a + b),
     "BitwiseAnd": (np.bitwise_and, None),
     "BitwiseOr": (np.bitwise_or, None),

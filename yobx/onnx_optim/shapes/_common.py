@@ -27,6 +27,7 @@ __all__ = [
     "int_list",
     "known_ints",
     "product",
+    "ranked",
     "register",
     "same_dim",
     "tensor",
@@ -106,6 +107,23 @@ def dims_of(tensor_: OptimTensor | None) -> Dims | None:
     return tensor_.shape.dims()
 
 
+def ranked(
+    node: NodeView, item: OptimTensor | None, least: int, most: int | None = None
+) -> Dims | None:
+    """Dimensions of an input that must have `least` to `most` of them; None when unknown."""
+    dims = dims_of(item)
+    if dims is not None and (len(dims) < least or (most is not None and len(dims) > most)):
+        wanted = (
+            str(least)
+            if most == least
+            else f"at least {least}"
+            if most is None
+            else f"{least} to {most}"
+        )
+        node.fail(f"an input must have rank {wanted}, its rank is {len(dims)}")
+    return dims
+
+
 def tensor(dtype: TensorType, dims: Iterable[OptimDim | int]) -> OptimTensor:
     """Descriptor of a tensor without known values."""
     return OptimTensor(dtype, OptimShape(dims))
@@ -126,9 +144,9 @@ def without_value(tensor_: OptimTensor, dtype: TensorType | None = None) -> Opti
 
 def axis_of(node: NodeView, axis: int, rank: int) -> int:
     """Axis in `0..rank-1`; fails the node when it is out of range."""
-    if -rank <= axis < rank:
-        return axis + rank if axis < 0 else axis
-    node.fail(f"axis {axis} is out of range for rank {rank}")
+    if not -rank <= axis < rank:
+        node.fail(f"axis {axis} is out of range for rank {rank}")
+    return axis + rank if axis < 0 else axis
 
 
 def product(dims: Iterable[OptimDim]) -> OptimDim:
@@ -185,8 +203,9 @@ def _broadcast_symbols(node: NodeView, dims: Sequence[OptimDim]) -> OptimDim:
     parts.discard(ONE)
     if len(parts) == 1:
         return next(iter(parts))
+    whole = frozenset(parts)
     for dim in dims:
-        if _PARTS.get(dim) == parts:
+        if _PARTS.get(dim) == whole:
             return dim
     large = [dim for dim in parts if (dim.bounds()[0] or 0) >= 2]
     if large:
@@ -199,7 +218,7 @@ def _broadcast_symbols(node: NodeView, dims: Sequence[OptimDim]) -> OptimDim:
     result = largest * OptimDim.min(*ordered, ONE)
     if len(_PARTS) >= _TABLE_LIMIT:
         _PARTS.clear()
-    _PARTS[result] = frozenset(parts)
+    _PARTS[result] = whole
     return result
 
 

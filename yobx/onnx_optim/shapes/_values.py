@@ -64,7 +64,7 @@ def elements(tensor: OptimTensor | None) -> tuple[Element, ...] | None:
 
 
 def vector(tensor: OptimTensor | None) -> tuple[Element, ...] | None:
-    """Elements of a tensor used as a list of sizes; unknown elements when only its length is known."""
+    """Elements of a list of sizes; unknown ones when only the length of the list is known."""
     if tensor is None:
         return None
     if tensor.value is not None:

@@ -10,6 +10,7 @@ from yobx.onnx_optim.shapes._common import (
     Dims,
     argument,
     dims_of,
+    ranked,
     register,
     tensor,
     without_value,
@@ -109,7 +110,7 @@ def linear_attention(node: NodeView) -> tuple[OptimTensor, ...]:
 def causal_conv(node: NodeView) -> tuple[OptimTensor, ...]:
     """The input's shape, and the last `k - 1` positions as state."""
     item = node.tensor(0)
-    dims, weight = dims_of(item), dims_of(node.tensor(1))
+    dims, weight = ranked(node, item, 3), ranked(node, node.tensor(1), 3)
     result = without_value(item)
     if node.n_outputs == 1:
         return (result,)

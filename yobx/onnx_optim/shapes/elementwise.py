@@ -1,4 +1,4 @@
-"""Elementwise operators: one result per broadcast position, so shape and value both follow NumPy."""
+"""Elementwise operators: shape and value both follow NumPy's broadcasting."""
 
 from __future__ import annotations
 
@@ -72,9 +72,7 @@ def fold_numpy(
             return None
         arrays.append(item.constant)
     with np.errstate(all="ignore"):
-        result = arrays[0]
-        if len(arrays) == 1:
-            result = function(result)
+        result: Any = arrays[0] if len(arrays) > 1 else function(arrays[0])
         for other in arrays[1:]:
             result = function(result, other)
     if result is None:
@@ -182,6 +180,8 @@ def _operands(node: NodeView) -> list[OptimTensor]:
 def arithmetic(node: NodeView) -> OptimTensor:
     """Arithmetic of two or more operands, with values."""
     tensors = _operands(node)
+    if len(tensors) == 1:
+        return tensors[0]
     first = tensors[0]
     dtype = first.dtype if node.op_type == "Pow" else _dtype_of(tensors)
     shape = broadcast_shape(node, tensors)
@@ -243,13 +243,13 @@ def gated(node: NodeView) -> OptimTensor:
 def where(node: NodeView) -> OptimTensor:
     """Three-way broadcasting; elements whose condition is known are chosen."""
     tensors = _operands(node)
-    condition, left, right = tensors
-    dtype = _dtype_of((left, right))
+    dtype = _dtype_of(tensors[1:])
     shape = broadcast_shape(node, tensors)
-    if all(item.constant is not None for item in tensors):
-        array = np.where(condition.constant, left.constant, right.constant)  # type: ignore[arg-type]
+    chooser, first, second = (item.constant for item in tensors)
+    if chooser is not None and first is not None and second is not None:
+        array = np.asarray(np.where(chooser, first, second))
         if array.size <= MAX_ELEMENTS:
-            return OptimTensor(dtype, OptimShape(array.shape), constant=np.asarray(array))
+            return OptimTensor(dtype, OptimShape(array.shape), constant=array)
     sizes = _small(shape)
     if sizes is None:
         return OptimTensor(dtype, shape)
@@ -292,7 +292,7 @@ def clip(node: NodeView) -> OptimTensor:
 
 @register("Dropout")
 def dropout(node: NodeView) -> tuple[OptimTensor, ...]:
-    """The input's shape, and a mask of that shape: of bool, or of the input's type before opset 10."""
+    """The input's shape twice; the mask is of bool, before opset 10 of the input's type."""
     item = without_value(node.tensor(0))
     mask = without_value(item, TensorType.kBool if node.version >= 10 else item.dtype)
     return (item, mask)[: node.n_outputs]

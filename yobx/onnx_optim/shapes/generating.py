@@ -1,4 +1,4 @@
-"""Tensors made from values: `Constant`, `Shape`, `Range`, `ConstantOfShape`, windows, random numbers."""
+"""Tensors made from values: `Constant`, `Shape`, `Range`, windows, random numbers."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def constant(node: NodeView) -> OptimTensor:
             if array.ndim != int(many):
                 node.fail(f"attribute {name} does not hold what its name says")
             return OptimTensor.of_constant(array, dtype)
-    node.fail("no attribute gives the value")
+    return node.fail("no attribute gives the value")
 
 
 def filled_shape(node: NodeView, item: OptimTensor | None, dtype: TensorType) -> OptimTensor:
@@ -121,7 +121,7 @@ def _number_of_steps(start: Any, limit: Any, delta: Any, dtype: TensorType) -> i
     """Elements of a constant range, counted as runtimes do: the difference in the type itself."""
     kind = to_numpy(dtype)
     if kind.kind in "iu":
-        return max(-((start - limit) // delta), 0)
+        return int(max(-((start - limit) // delta), 0))
     with np.errstate(all="ignore"):
         difference = float(kind.type(limit) - kind.type(start))
         return max(math.ceil(difference / float(kind.type(delta))), 0)

@@ -19,6 +19,7 @@ from yobx.onnx_optim.shapes._common import (
     dims_of,
     int_list,
     known_ints,
+    ranked,
     register,
     tensor,
 )
@@ -146,12 +147,16 @@ def _cropped(node: NodeView, factors: list[Any] | None, count: int) -> list[Any]
 @register("Resize", since=10)
 def resize_10(node: NodeView) -> OptimTensor:
     """The first version: input and scales only."""
-    return upsample(node)
+    return _upsampled(node)
 
 
 @register("Upsample")
 def upsample(node: NodeView) -> OptimTensor:
     """Sizes times scales, rounded down; the scales are an attribute before opset 9."""
+    return _upsampled(node)
+
+
+def _upsampled(node: NodeView) -> OptimTensor:
     item = node.tensor(0)
     dims = dims_of(item)
     if dims is None:
@@ -200,7 +205,7 @@ def affine_grid(node: NodeView) -> OptimTensor:
 
 def _regions(node: NodeView, height: OptimDim, width: OptimDim) -> OptimTensor:
     item = node.tensor(0)
-    dims, rois = dims_of(item), dims_of(node.tensor(1))
+    dims, rois = ranked(node, item, 4), ranked(node, node.tensor(1), 1)
     count = node.fresh(0, "the number of regions is not known") if rois is None else rois[0]
     channels = node.fresh(1, "the input's rank is not known") if dims is None else dims[1]
     return tensor(item.dtype, (count, channels, height, width))
@@ -229,9 +234,11 @@ def max_roi_pool(node: NodeView) -> OptimTensor:
 def crop_and_resize(node: NodeView) -> OptimTensor:
     """`(regions, c, crop height, crop width)`."""
     size = vector(argument(node, 3)) or (None, None)
+    if len(size) != 2:
+        node.fail(f"the crop size must have two elements, it has {len(size)}")
     height, width = (
         node.fresh(axis + 2, "the crop size is not known") if entry is None else entry
-        for axis, entry in enumerate(size[:2])
+        for axis, entry in enumerate(size)
     )
     return _regions(node, height, width)
 

@@ -15,6 +15,7 @@ from yobx.onnx_optim.shapes._common import (
     dims_of,
     int_list,
     product,
+    ranked,
     register,
     tensor,
     without_value,
@@ -204,19 +205,13 @@ def matmul_packed(node: NodeView) -> OptimTensor:
 def cdist(node: NodeView) -> OptimTensor:
     """One distance per pair of rows."""
     left, right = node.tensor(0), node.tensor(1)
-    first, second = dims_of(left), dims_of(right)
+    first, second = ranked(node, left, 2, 2), ranked(node, right, 2, 2)
     reason = "the shape of an operand is not known"
     rows = node.fresh(0, reason) if first is None else first[0]
     return tensor(left.dtype, (rows, node.fresh(1, reason) if second is None else second[0]))
 
 
 # --- windows
-
-
-@register("FusedConv", domain=MICROSOFT)
-def fused_conv(node: NodeView) -> OptimTensor:
-    """`Conv` with an activation."""
-    return conv(node)
 
 
 def _channels_first(dims: Dims | None) -> Dims | None:
@@ -281,16 +276,10 @@ def qlinear_global_pool(node: NodeView) -> OptimTensor:
 # --- others
 
 
-@register("Pad", domain=MICROSOFT)
-def microsoft_pad(node: NodeView) -> OptimTensor:
-    """`Pad` of the standard."""
-    return pad(node)
-
-
-@register("GatherND", domain=MICROSOFT)
-def microsoft_gather_nd(node: NodeView) -> OptimTensor:
-    """`GatherND` of the standard."""
-    return gather_nd(node)
+# Same meaning as the standard operator of that name.
+register("FusedConv", domain=MICROSOFT)(conv)
+register("Pad", domain=MICROSOFT)(pad)
+register("GatherND", domain=MICROSOFT)(gather_nd)
 
 
 @register("Range", domain=MICROSOFT)
@@ -323,7 +312,7 @@ def expand_dims(node: NodeView) -> OptimTensor:
 def torch_embedding(node: NodeView) -> OptimTensor:
     """The indices' shape, then the width of the table."""
     weight = node.tensor(0)
-    table, places = dims_of(weight), dims_of(node.tensor(1))
+    table, places = ranked(node, weight, 2, 2), dims_of(node.tensor(1))
     if table is None or places is None:
         return node.unknown("the rank of an input is not known", dtype=weight.dtype)
     return tensor(weight.dtype, (*places, table[-1]))
@@ -361,7 +350,7 @@ def unfold(node: NodeView) -> OptimTensor:
 def bias_split_gelu(node: NodeView) -> OptimTensor:
     """Half of the last axis."""
     item = node.tensor(0)
-    dims = dims_of(item)
+    dims = ranked(node, item, 1)
     if dims is None:
         return node.unknown("the input's rank is not known", dtype=item.dtype)
     return tensor(item.dtype, (*dims[:-1], dims[-1].exact_div(2)))

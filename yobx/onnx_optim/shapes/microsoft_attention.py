@@ -9,8 +9,10 @@ from yobx.onnx_optim.shapes._common import (
     ONE,
     Dims,
     argument,
+    axis_of,
     dims_of,
     int_list,
+    ranked,
     register,
     tensor,
     without_value,
@@ -47,7 +49,7 @@ def simplified_layer_normalization(node: NodeView) -> tuple[OptimTensor, ...]:
     if node.n_outputs == 1 or dims is None:
         unknown = [node.unknown(_RANK, output=place) for place in range(1, node.n_outputs)]
         return (item, *unknown)
-    axis = int(node.attr("axis", -1)) % len(dims)
+    axis = axis_of(node, int(node.attr("axis", -1)), len(dims))
     kept = tensor(TensorType.kFloat, (*dims[:axis], *(ONE for _ in dims[axis:])))
     return (item, *(kept for _ in range(1, node.n_outputs)))
 
@@ -62,7 +64,7 @@ def skip_group_norm(node: NodeView) -> tuple[OptimTensor, ...]:
 @register("EmbedLayerNormalization QEmbedLayerNormalization", domain=MICROSOFT)
 def embed_layer_normalization(node: NodeView) -> tuple[OptimTensor, ...]:
     """`(batch, length, hidden)`, a mask index `(batch)`, and the sum before normalisation."""
-    ids, words = dims_of(node.tensor(0)), dims_of(node.tensor(2))
+    ids, words = ranked(node, node.tensor(0), 2, 2), ranked(node, node.tensor(2), 1)
     quantised = node.op_type.startswith("Q")
     dtype = node.tensor(8 if quantised else 2).dtype
     if ids is None:
@@ -86,9 +88,9 @@ def _value_width(node: NodeView, weights: Dims | None, place: int) -> OptimDim:
 def attention(node: NodeView) -> tuple[OptimTensor, ...]:
     """`(batch, length, value width)` and the state `(2, batch, heads, total, head size)`."""
     quantised = node.op_type == "QAttention"
-    item, weights = dims_of(node.tensor(0)), dims_of(node.tensor(1))
+    item, weights = ranked(node, node.tensor(0), 3, 3), ranked(node, node.tensor(1), 1)
     dtype = node.tensor(3).dtype if quantised else node.tensor(0).dtype
-    if item is None or len(item) != 3:
+    if item is None:
         item = tuple(node.fresh(axis, _RANK) for axis in range(3))
     width = _value_width(node, weights, 2)
     result = tensor(dtype, (item[0], item[1], width))
@@ -125,7 +127,8 @@ def _lead(node: NodeView, dims: Dims | None) -> Dims:
 def multi_head_attention(node: NodeView) -> tuple[OptimTensor, ...]:
     """`(batch, length, value width)`, present key and value, and the scores."""
     query = node.tensor(0)
-    dims, key, value = dims_of(query), dims_of(argument(node, 1)), dims_of(argument(node, 2))
+    dims = ranked(node, query, 3, 5)
+    key, value = ranked(node, argument(node, 1), 3, 5), ranked(node, argument(node, 2), 3, 4)
     lead, heads = _lead(node, dims), OptimDim(int(node.attr("num_heads", 1)))
     decoder = node.op_type.startswith("Decoder")
     keys_known = key is not None and len(key) == 3 and value is not None and len(value) == 3
@@ -176,10 +179,10 @@ def _mha_width(
 def group_query_attention(node: NodeView) -> tuple[OptimTensor, ...]:
     """`(batch, length, query width)` and the caches."""
     query = node.tensor(0)
-    dims, key = dims_of(query), argument(node, 1)
+    dims, key = ranked(node, query, 3, 3), argument(node, 1)
     lead = _lead(node, dims)
     heads, kv_heads = int(node.attr("num_heads", 1)), int(node.attr("kv_num_heads", 1))
-    if dims is None or len(dims) != 3:
+    if dims is None:
         width = node.fresh(2, _RANK)
         size: OptimDim | None = None
     elif key is None:
@@ -216,7 +219,7 @@ def _cache(
 def packed_attention(node: NodeView) -> OptimTensor:
     """`(tokens, value width)`."""
     item = node.tensor(0)
-    dims, weights = dims_of(item), dims_of(node.tensor(1))
+    dims, weights = ranked(node, item, 1), ranked(node, node.tensor(1), 1)
     tokens = node.fresh(0, _RANK) if dims is None else dims[0]
     return tensor(item.dtype, (tokens, _value_width(node, weights, 1)))
 
@@ -225,7 +228,7 @@ def packed_attention(node: NodeView) -> OptimTensor:
 def packed_multi_head_attention(node: NodeView) -> OptimTensor:
     """`(tokens, value width)` of separate or packed operands."""
     query = node.tensor(0)
-    dims, value = dims_of(query), dims_of(argument(node, 2))
+    dims, value = ranked(node, query, 2, 4), ranked(node, argument(node, 2), 2)
     tokens = node.fresh(0, _RANK) if dims is None else dims[0]
     if value is not None:
         width = value[1]
@@ -240,7 +243,7 @@ def packed_multi_head_attention(node: NodeView) -> OptimTensor:
 def relative_position_bias(node: NodeView) -> OptimTensor:
     """`(1, heads, query length, key length)`."""
     table = node.tensor(0)
-    dims = dims_of(table)
+    dims = ranked(node, table, 2, 2)
     heads = node.fresh(1, _RANK) if dims is None else dims[1]
     lengths = [scalar(argument(node, index)) for index in (1, 2)]
     sizes = [
@@ -254,7 +257,7 @@ def relative_position_bias(node: NodeView) -> OptimTensor:
 def gated_relative_position_bias(node: NodeView) -> OptimTensor:
     """`(batch, heads, length, length)`."""
     query = node.tensor(0)
-    dims, positions = dims_of(query), dims_of(argument(node, 2))
+    dims, positions = dims_of(query), ranked(node, argument(node, 2), 4, 4)
     heads = OptimDim(int(node.attr("num_heads", 1)))
     if dims is None or len(dims) != 3:
         batch = node.fresh(0, _RANK)
@@ -284,7 +287,7 @@ def remove_padding(node: NodeView) -> tuple[OptimTensor, ...]:
 def restore_padding(node: NodeView) -> OptimTensor:
     """`(batch, length, hidden)`."""
     item = node.tensor(0)
-    dims, places = dims_of(item), dims_of(node.tensor(1))
+    dims, places = ranked(node, item, 1), ranked(node, node.tensor(1), 2)
     if dims is None or places is None:
         return node.unknown(_RANK, dtype=item.dtype, rank=3)
     return tensor(item.dtype, (*places[:2], dims[-1]))

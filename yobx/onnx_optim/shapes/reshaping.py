@@ -29,7 +29,7 @@ __all__ = ["axes_argument", "reinterpret"]
 
 
 def axes_argument(node: NodeView, position: int) -> tuple[int, ...] | None:
-    """Axes from the input at `position` or else from attribute `axes`; None when not known or not given.
+    """Axes from the input at `position` or else from attribute `axes`; None when not known.
 
     Whether they are given at all is told by `argument(node, position)`.
     """

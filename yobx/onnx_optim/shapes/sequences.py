@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from yobx.onnx_optim.node_view import NodeView
@@ -173,33 +175,36 @@ def concat_from_sequence(node: NodeView) -> OptimTensor:
     return tensor(dtype, (*dims[:axis], count * dims[axis], *dims[axis + 1 :]))
 
 
-def _chunks(
-    node: NodeView, size: OptimDim
-) -> tuple[list[OptimDim] | None, OptimDim | None, OptimDim | None]:
+@dataclass(frozen=True)
+class _Parts:
     """Sizes of the parts one by one, or else their number and the size all of them share."""
+
+    sizes: list[OptimDim] | None = None
+    count: OptimDim | None = None
+    shared: OptimDim | None = None
+
+
+def _equal_parts(size: OptimDim, part: OptimDim) -> _Parts:
+    """Parts of one size; the last one may be smaller."""
+    if part.is_int() and size.is_int() and part.as_int() > 0:
+        whole, rest = divmod(size.as_int(), part.as_int())
+        if whole < _MAX_LISTED:
+            return _Parts([part] * whole + ([OptimDim(rest)] if rest else []))
+    return _Parts(count=size.ceil_div(part), shared=ONE if part == ONE else None)
+
+
+def _chunks(node: NodeView, size: OptimDim) -> _Parts:
     given = argument(node, 1)
     if given is None:
-        if size.is_int() and size.as_int() <= _MAX_LISTED:
-            return [ONE] * size.as_int(), None, None
-        return None, size, ONE
-    rank = given.shape.rank()
-    if rank == 0:
+        return _equal_parts(size, ONE)
+    if given.shape.rank() == 0:
         part = scalar(given)
-        if part is None:
-            return None, None, None
-        if part.is_int() and size.is_int() and part.as_int() > 0:
-            whole, rest = divmod(size.as_int(), part.as_int())
-            if whole < _MAX_LISTED:
-                last = [OptimDim(rest)] if rest else []
-                return [part] * whole + last, None, None
-        return None, size.ceil_div(part), ONE if part == ONE else None
-    values = vector(given)
-    if rank == 1 and values is not None:
-        if all(value is not None for value in values):
-            return [value for value in values if value is not None], None, None
-        return None, OptimDim(len(values)), None
-    dims = dims_of(given)
-    return None, None if dims is None or len(dims) != 1 else dims[0], None
+        return _Parts() if part is None else _equal_parts(size, part)
+    values, dims = vector(given), dims_of(given)
+    if values is not None and dims is not None:
+        known = [value for value in values if value is not None]
+        return _Parts(known) if len(known) == len(values) else _Parts(count=OptimDim(len(values)))
+    return _Parts(count=dims[0] if dims is not None and len(dims) == 1 else None)
 
 
 @register("SplitToSequence")
@@ -211,19 +216,19 @@ def split_to_sequence(node: NodeView) -> OptimSequence:
         return OptimSequence(item.dtype)
     axis = axis_of(node, int(node.attr("axis", 0)), len(dims))
     squeezed = argument(node, 1) is None and node.attr("keepdims", 1) == 0
-    parts, count, shared = _chunks(node, dims[axis])
+    parts = _chunks(node, dims[axis])
 
     def part(size: OptimDim) -> Dims:
         middle = () if squeezed else (size,)
         return (*dims[:axis], *middle, *dims[axis + 1 :])
 
-    if parts is not None:
-        numbers = known_ints(parts)
+    if parts.sizes is not None:
+        numbers = known_ints(parts.sizes)
         if numbers is not None and dims[axis].is_int() and sum(numbers) != dims[axis].as_int():
             node.fail(f"sizes {numbers} do not add up to {dims[axis]}")
-        return OptimSequence(item.dtype, [OptimShape(part(size)) for size in parts])
-    common = None if shared is None else OptimShape(part(shared))
-    return OptimSequence(item.dtype, length=count, elem_shape=common)
+        return OptimSequence(item.dtype, [OptimShape(part(size)) for size in parts.sizes])
+    common = None if parts.shared is None else OptimShape(part(parts.shared))
+    return OptimSequence(item.dtype, length=parts.count, elem_shape=common)
 
 
 @register("Optional")

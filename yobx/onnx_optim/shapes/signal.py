@@ -5,7 +5,7 @@ from __future__ import annotations
 from yobx.onnx_optim.node_view import NodeView
 from yobx.onnx_optim.optim_dim import OptimDim
 from yobx.onnx_optim.optim_tensor import OptimTensor
-from yobx.onnx_optim.shapes._common import ONE, argument, axis_of, dims_of, register, tensor
+from yobx.onnx_optim.shapes._common import ONE, argument, axis_of, dims_of, ranked, register, tensor
 from yobx.onnx_optim.shapes._values import Element, scalar
 
 __all__: list[str] = []
@@ -26,7 +26,7 @@ def _dft_axis(node: NodeView) -> int | None:
 
 @register("DFT")
 def dft(node: NodeView) -> OptimTensor:
-    """The chosen axis takes the length of the transform; the last axis holds real and imaginary parts."""
+    """One axis takes the length of the transform; the last holds real and imaginary parts."""
     item = node.tensor(0)
     dims = dims_of(item)
     axis = _dft_axis(node)
@@ -59,13 +59,13 @@ def dft(node: NodeView) -> OptimTensor:
 def stft(node: NodeView) -> OptimTensor:
     """`(batch, frames, bins, 2)`."""
     item = node.tensor(0)
-    dims, window = dims_of(item), dims_of(argument(node, 2))
+    dims, window = ranked(node, item, 2, 3), dims_of(argument(node, 2))
     step = scalar(argument(node, 1))
     length: Element = scalar(argument(node, 3))
     if length is None and window is not None and len(window) == 1:
         length = window[0]
     reason = "the signal, the frame length or the step is not known"
-    signal = None if dims is None or len(dims) < 2 else dims[1]
+    signal = None if dims is None else dims[1]
     if length is None and argument(node, 3) is None and argument(node, 2) is None:
         length = signal
     batch = node.fresh(0, reason) if dims is None else dims[0]

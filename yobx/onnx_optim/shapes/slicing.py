@@ -102,31 +102,33 @@ def slice_size(size: OptimDim, start: Element, end: Element, step: int | None) -
     """
     if size == ZERO:
         return ZERO
-    if start is None or end is None or step is None:
+    if start is None or end is None or step is None or _is_doubtful(size, start, end, step):
         return None
-    if step < 0 and end.is_int() and end.as_int() >= _END:
-        return None  # runtimes differ: the last position, or "all the way"
     if size.is_int() and start.is_int() and end.is_int():
-        if step < 0 and start.as_int() < -size.as_int():
-            return None  # runtimes differ: the first element, or nothing
         first, last, _ = slice(start.as_int(), end.as_int(), step).indices(size.as_int())
         return OptimDim(len(range(first, last, step)))
+    length = _forward(size, start, end) if step > 0 else _backward(size, start, end)
+    if length is None and step > 0:
+        length = _open_sign(size, start, end)
+    return length if length is None or abs(step) == 1 else length.ceil_div(abs(step))
+
+
+def _is_doubtful(size: OptimDim, start: OptimDim, end: OptimDim, step: int) -> bool:
+    """Reversed slices on which runtimes differ."""
     if step > 0:
-        length = _forward(size, start, end)
-        if length is None:
-            length = _open_sign(size, start, end)
-    else:
-        length = _backward(size, start, end)
-    if length is None or abs(step) == 1:
-        return length
-    return length.ceil_div(abs(step))
+        return False
+    if end.is_int() and end.as_int() >= _END:
+        return True  # the last position, or "all the way"
+    # From before the front: the first element, or nothing.
+    return size.is_int() and start.is_int() and start.as_int() < -size.as_int()
 
 
-def _slice_inputs(
-    node: NodeView, rank: int
-) -> tuple[Sequence[Element], Sequence[Element], list[int] | None, Sequence[int | None]] | None:
-    """Starts, ends, axes (None: not known), steps; None when even their number is unknown."""
-    if len(node.inputs) == 1:
+_Limits = tuple[Sequence[Element], Sequence[Element], list[int], Sequence[int | None]]
+
+
+def _slice_inputs(node: NodeView, rank: int) -> _Limits | None:
+    """Starts, ends, axes and steps; None when their number or the axes are not known."""
+    if len(node.inputs) < 2:
         starts_, ends_ = int_list(node.attr("starts", ())), int_list(node.attr("ends", ()))
         starts: Sequence[Element] = [OptimDim(value) for value in starts_ or ()]
         ends: Sequence[Element] = [OptimDim(value) for value in ends_ or ()]
@@ -144,10 +146,12 @@ def _slice_inputs(
     if len(end_value) != count:
         node.fail(f"{count} starts and {len(end_value)} ends")
     given_axes, given_steps = argument(node, 3), argument(node, 4)
-    found: list[int] | None = list(range(count))
+    found = [axis_of(node, axis, rank) for axis in range(count)]
     if given_axes is not None:
         values = known_ints(elements(given_axes))
-        found = None if values is None else [axis_of(node, axis, rank) for axis in values]
+        if values is None:
+            return None
+        found = [axis_of(node, axis, rank) for axis in values]
     steps: Sequence[int | None] = [1] * count
     if given_steps is not None:
         listed_steps = elements(given_steps) or (None,) * count
@@ -183,7 +187,7 @@ def slice_(node: NodeView) -> OptimTensor:
     if dims is None:
         return node.unknown("the input's rank is not known", dtype=item.dtype)
     found = _slice_inputs(node, len(dims))
-    if found is None or found[2] is None:
+    if found is None:
         cut = [
             node.fresh(axis, "the sliced axes are not known", upper=size)
             for axis, size in enumerate(dims)

@@ -16,6 +16,7 @@ from yobx.onnx_optim.shapes._common import (
     dims_of,
     int_list,
     known_ints,
+    ranked,
     register,
     tensor,
 )
@@ -129,6 +130,10 @@ def convolution_dims(
     node: NodeView, data: Dims | None, weight: Dims | None
 ) -> list[OptimDim] | None:
     """Shape `(n, out channels, ...)` of a convolution, None when no rank is known."""
+    if weight is not None and len(weight) < 3:
+        node.fail(f"the weight must have at least rank 3, its rank is {len(weight)}")
+    if data is not None and len(data) < 3:
+        node.fail(f"the input must have at least rank 3, its rank is {len(data)}")
     kernel = _kernel(node, weight)
     if kernel is None and data is not None:
         kernel = tuple(
@@ -206,6 +211,8 @@ def transposed_dims(
     node: NodeView, data: Dims | None, weight: Dims | None
 ) -> list[OptimDim] | None:
     """Shape of a transposed convolution, None when no rank is known."""
+    if weight is not None and len(weight) < 3:
+        node.fail(f"the weight must have at least rank 3, its rank is {len(weight)}")
     kernel = _kernel(node, weight)
     if data is None or kernel is None:
         return None
@@ -281,6 +288,8 @@ def max_unpool(node: NodeView) -> OptimTensor:
         )
     if dims is None:
         return node.unknown("the input's rank is not known", dtype=item.dtype)
+    if len(dims) != len(kernel) + 2:
+        node.fail(f"input has rank {len(dims)} and the window {len(kernel)} spatial axes")
     window = read_window(node, len(kernel), kernel)
     spatial = [
         _transposed_size(size, window, axis, 0) or node.fresh(axis + 2, "the window's place")
@@ -293,7 +302,7 @@ def max_unpool(node: NodeView) -> OptimTensor:
 def col2im(node: NodeView) -> OptimTensor:
     """`(n, c·block, blocks)` to `(n, c, *image_shape)`."""
     item = node.tensor(0)
-    dims = dims_of(item)
+    dims = ranked(node, item, 3, 3)
     image, block = vector(argument(node, 1)), known_ints(elements(argument(node, 2)))
     if image is None:
         return node.unknown("the image's rank is not known", dtype=item.dtype)
