@@ -4,7 +4,8 @@ import pytest
 
 from tests.passes.networks import NETWORKS, Net
 from tests.passes.support import apply, compare, kinds, parse
-from yobx.passes import default_passes, optimize_layout
+from yobx.passes import default_passes
+from yobx.passes.layout import optimize_layout
 from yobx.xbuilder import GraphBuilder
 
 # Between the two Transposes stands the operator that the layout has to be carried across.

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import onnx_ir
 
+from yobx.passes.batch_norm import affine_to_batch_norm
 from yobx.passes.clips import merge_clips
 from yobx.passes.common_subexpressions import merge_common_subexpressions
 from yobx.passes.constants import fold_constants
@@ -14,27 +15,14 @@ from yobx.passes.dead_code import remove_dead_code
 from yobx.passes.duplicate_initializers import merge_initializers
 from yobx.passes.gemm import matmul_add_to_gemm
 from yobx.passes.identities import remove_identities
+from yobx.passes.layer_norm import merge_layer_norm
 from yobx.passes.layout import optimize_layout
 from yobx.passes.pooling import mean_to_global_pool
 from yobx.passes.reshapes import simplify_reshapes
+from yobx.passes.tensordot import unflatten_matmul
 from yobx.passes.transposes import compose_transposes, transposes_to_reshapes
 
-__all__ = [
-    "compose_transposes",
-    "default_passes",
-    "fold_constants",
-    "fold_into_convolutions",
-    "matmul_add_to_gemm",
-    "mean_to_global_pool",
-    "merge_clips",
-    "merge_common_subexpressions",
-    "merge_initializers",
-    "optimize_layout",
-    "remove_dead_code",
-    "remove_identities",
-    "simplify_reshapes",
-    "transposes_to_reshapes",
-]
+__all__ = ["default_passes"]
 
 
 def default_passes() -> tuple[Callable[[onnx_ir.Model], None], ...]:
@@ -50,13 +38,16 @@ def default_passes() -> tuple[Callable[[onnx_ir.Model], None], ...]:
         merge_initializers,
         merge_common_subexpressions,
         compose_transposes,
+        merge_layer_norm,
         simplify_reshapes,
+        unflatten_matmul,
         remove_dead_code,
         optimize_layout,
         compose_transposes,
         transposes_to_reshapes,
         remove_dead_code,
         fold_into_convolutions,
+        affine_to_batch_norm,
         matmul_add_to_gemm,
         merge_clips,
         mean_to_global_pool,

@@ -18,7 +18,7 @@ from yobx.passes.graph_edit import (
     scalar_constant,
 )
 
-__all__ = ["fold_into_convolutions"]
+__all__ = ["fold_into_convolutions", "per_channel"]
 
 Array = npt.NDArray[Any]
 _NONNEGATIVE = frozenset(("Relu", "Sigmoid", "HardSigmoid", "Abs", "Exp", "Softplus"))
@@ -108,7 +108,7 @@ def _rewrite(
 def _binary(user: ir.Node, index: int, rank: int) -> _Affine | None:
     if user.op_type not in ("Mul", "Add", "Sub", "Div") or len(user.inputs) != 2:
         return None
-    other = _per_channel(constant(user.inputs[1 - index]), rank)
+    other = per_channel(constant(user.inputs[1 - index]), rank)
     one, zero = np.ones(1), np.zeros(1)
     if other is None:
         return None
@@ -121,8 +121,16 @@ def _binary(user: ir.Node, index: int, rank: int) -> _Affine | None:
     return _Affine(1.0 / other, zero) if index == 0 and np.all(other != 0) else None
 
 
-def _per_channel(array: Array | None, rank: int) -> Array | None:
-    """The entries by channel of a constant that broadcasts along axis 1 only."""
+def per_channel(array: Array | None, rank: int) -> Array | None:
+    """Reads the entries by channel of a constant that varies along axis 1 only.
+
+    Args:
+        array: Constant, or ``None``.
+        rank: Rank of the value it is combined with.
+
+    Returns:
+        One float64 for each channel, or one for all; ``None`` if it varies otherwise.
+    """
     if array is None or array.ndim > rank or array.dtype.kind in "OUSb":
         return None
     shape = (1,) * (rank - array.ndim) + array.shape
