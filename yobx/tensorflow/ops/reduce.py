@@ -33,6 +33,8 @@ def _keep(op: Any) -> bool:
 def convert_reduce(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """Sum, mean, maximum, minimum or product over axes."""
     x = op.inputs[0].name
+    if g.get_rank(x) == 0:  # Whatever the axes are, there are none.
+        return g.alias(outputs[0], x)
     return reduce(
         g, op.type, x, _axes(g, op), keepdims=_keep(op), outputs=outputs[:1], name=op.name
     )

@@ -1,0 +1,89 @@
+"""Lists of tensors of one shape, held as one tensor: the list's length is its first axis.
+
+A list whose elements have no shape yet has sizes of zero where they are unknown; it grows to the
+shape of the first element written. So a list is always one value, through branches and loops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from yobx.xbuilder import GraphBuilder
+
+from .casts import to_int64
+from .diagonals import zero_like
+from .legalise import legal
+from .shapes import Dim, axis_size, join_dims, scalar
+
+__all__ = ["append", "fill_range", "get_item", "grow", "length_of", "reserve", "set_item"]
+
+_LAST = np.array([np.iinfo(np.int64).max], np.int64)
+_ZERO = np.array([0], np.int64)
+
+
+def length_of(g: GraphBuilder, items: str) -> Dim:
+    """Return the number of elements."""
+    return axis_size(g, items, 0)
+
+
+def reserve(g: GraphBuilder, zero: np.ndarray[Any, Any], sizes: Sequence[Dim]) -> str:
+    """Return a list of ``sizes[0]`` elements of shape ``sizes[1:]``, all ``zero``."""
+    return str(legal(g).Expand(zero, join_dims(g, sizes)))
+
+
+def _item_dims(g: GraphBuilder, item: str) -> list[Dim]:
+    return [axis_size(g, item, i) for i in range(g.get_rank(item) or 0)]
+
+
+def grow(g: GraphBuilder, items: str, dims: Sequence[Dim]) -> str:
+    """Return the list with elements of shape ``dims``; new places hold zeros."""
+    rank = g.get_rank(items)
+    if rank != len(dims) + 1:
+        zero = zero_like(g, items)
+        return reserve(g, zero, [length_of(g, items), *dims])
+    current = [axis_size(g, items, 1 + i) for i in range(len(dims))]
+    if all(isinstance(c, int) and c == d for c, d in zip(current, dims, strict=True)):
+        return items
+    if not dims:
+        return items
+    missing = g.op.Sub(join_dims(g, dims), g.op.Shape(items, start=1))
+    pads = g.op.Concat(np.zeros(rank + 1, np.int64), missing, axis=0)
+    return str(legal(g).Pad(items, pads))
+
+
+def get_item(g: GraphBuilder, items: str, index: str, outputs: list[str] | None = None) -> str:
+    """Return element ``index``."""
+    return str(g.op.Gather(items, scalar(g, to_int64(g, index)), axis=0, outputs=outputs))
+
+
+def set_item(g: GraphBuilder, items: str, index: str, item: str) -> str:
+    """Return the list with element ``index`` replaced."""
+    filled = grow(g, items, _item_dims(g, item))
+    place = g.op.Reshape(to_int64(g, index), np.array([1, 1], np.int64))
+    return str(g.op.ScatterND(filled, place, g.op.Unsqueeze(item, _ZERO)))
+
+
+def append(g: GraphBuilder, items: str, item: str) -> str:
+    """Return the list with one more element at its end."""
+    filled = grow(g, items, _item_dims(g, item))
+    return str(g.op.Concat(filled, g.op.Unsqueeze(item, _ZERO), axis=0))
+
+
+def fill_range(g: GraphBuilder, items: str, start: Dim, values: str) -> str:
+    """Return the list with the elements from ``start`` on replaced by the rows of ``values``."""
+    length, rows = g.get_shape(items), g.get_shape(values)
+    whole = length.has_rank() and rows.has_rank() and length[0] == rows[0]
+    if whole and isinstance(start, int) and start == 0:
+        return values
+    dims = [axis_size(g, values, 1 + i) for i in range((g.get_rank(values) or 1) - 1)]
+    filled = grow(g, items, dims)
+    first = join_dims(g, [start])
+    after = g.op.Add(first, g.op.Shape(values, end=1))
+    head = g.op.Slice(filled, _ZERO, first, _ZERO)
+    tail = g.op.Slice(filled, after, _LAST, _ZERO)
+    return str(g.op.Concat(head, values, tail, axis=0))
+
+

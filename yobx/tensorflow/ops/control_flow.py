@@ -1,0 +1,352 @@
+"""Branches and loops."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from yobx.lowering import lists, shapes
+from yobx.lowering.casts import cast, to_int64
+from yobx.lowering.legalise import legal
+from yobx.tensorflow.conversion import current_conversion
+from yobx.tensorflow.function_body import convert_function_body
+from yobx.tensorflow.graph_walk import function_graph
+from yobx.xbuilder import GraphBuilder
+
+from ..register import register_tf_op_converter
+from ._loop import BodyView, Bound, LoopPlan, plan_loop
+from ._op import constant
+
+
+def _truth(g: GraphBuilder, tensor: Any) -> str:
+    """Return a condition as a boolean scalar: a number is true unless zero, a string unless empty."""
+    name = str(tensor.name)
+    if tensor.dtype.name == "bool":
+        return shapes.scalar(g, name)
+    if tensor.dtype.name == "string":
+        return str(g.op.Not(g.op.Equal(shapes.scalar(g, name), np.array("", object))))
+    return cast(g, shapes.scalar(g, name), np.bool_)
+
+
+def _is_value(op: Any, i: int) -> bool:
+    return bool(op.outputs[i].dtype.name != "resource")
+
+
+def _branch(g: GraphBuilder, op: Any, function: str, first: int) -> GraphBuilder:
+    """Return a subgraph with the results of a branch function."""
+    sub = g.subgraph(f"{op.name}_{function}")
+    values = convert_function_body(
+        sub, function, [t.name for t in op.inputs[first:]], prefix=op.name
+    )
+    for i, value in enumerate(values):
+        if _is_value(op, i):
+            sub.make_tensor_output(f"branch_{i}", source=sub.op.Identity(value))
+    return sub
+
+
+def _bind(g: GraphBuilder, op: Any, outputs: list[str], values: list[str]) -> str:
+    """Give the results of a conditional their names."""
+    for name, value in zip(outputs, values, strict=True):
+        if g.has_name(value):
+            g.alias(name, value)
+        else:
+            conversion = current_conversion()
+            conversion.bind_resource(name, conversion.resource(value))
+    return outputs[0] if outputs else ""
+
+
+@register_tf_op_converter(("If", "StatelessIf"))
+def convert_if(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+    """One of two functions; the choice is made while converting if the condition is known."""
+    names = [op.get_attr(a).name for a in ("then_branch", "else_branch")]
+    known = constant(g, op, 0)
+    if known is not None:
+        chosen = names[0] if bool(known) else names[1]
+        values = convert_function_body(
+            g, chosen, [t.name for t in op.inputs[1:]], prefix=op.name
+        )
+        return _bind(g, op, outputs, values)
+    branches = [_branch(g, op, name, 1) for name in names]
+    return _emit_if(g, op, _truth(g, op.inputs[0]), branches, outputs)
+
+
+def _emit_if(
+    g: GraphBuilder, op: Any, condition: str, branches: list[GraphBuilder], outputs: list[str]
+) -> str:
+    names = [n for i, n in enumerate(outputs) if _is_value(op, i)]
+    then_branch, else_branch = branches
+    g.op.If(
+        condition, then_branch=then_branch, else_branch=else_branch, outputs=names, name=op.name
+    )
+    return names[0] if names else ""
+
+
+@register_tf_op_converter(("Case", "StatelessCase"))
+def convert_case(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+    """One of several functions by index; an index outside takes the last one."""
+    names = [f.name for f in op.get_attr("branches")]
+    known = constant(g, op, 0)
+    if known is not None or len(names) == 1:
+        index = 0 if known is None else int(known)
+        inside = index if 0 <= index < len(names) else len(names) - 1
+        inputs = [t.name for t in op.inputs[1:]]
+        values = convert_function_body(g, names[inside], inputs, prefix=op.name)
+        return _bind(g, op, outputs, values)
+    index_name = shapes.scalar(g, to_int64(g, op.inputs[0].name))
+    return _emit_case(g, op, index_name, names, 0, outputs)
+
+
+def _emit_case(
+    g: GraphBuilder, op: Any, index: str, names: list[str], first: int, outputs: list[str]
+) -> str:
+    """Emit ``if index == first`` over the rest of the branches."""
+    chosen = g.op.Equal(index, np.array(first, np.int64))
+    then_branch = _branch(g, op, names[first], 1)
+    if first + 2 == len(names):
+        else_branch = _branch(g, op, names[first + 1], 1)
+    else:
+        else_branch = g.subgraph(f"{op.name}_case_{first}")
+        inner = [else_branch.unique_name(n) for n in outputs]
+        _emit_case(else_branch, op, index, names, first + 1, inner)
+        for i, name in enumerate(inner):
+            if _is_value(op, i):
+                else_branch.make_tensor_output(f"branch_{i}", source=name)
+    return _emit_if(g, op, chosen, [then_branch, else_branch], outputs)
+
+
+@dataclass
+class _Loop:
+    """One ``While`` being converted."""
+
+    g: GraphBuilder
+    op: Any
+    cond: Any
+    body: Any
+    plan: LoopPlan
+
+    @property
+    def initial(self) -> list[str]:
+        """Names of the initial values of all variables."""
+        return [t.name for t in self.op.inputs]
+
+
+@register_tf_op_converter(("While", "StatelessWhile"))
+def convert_while(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+    """A loop; counters, fixed values and lists written in order are not carried through it."""
+    cond = function_graph(op.graph, op.get_attr("cond").name)
+    body = function_graph(op.graph, op.get_attr("body").name)
+    loop = _Loop(g, op, cond, body, plan_loop(cond, body))
+    trips = _trip_count(loop)
+    values = _emit_loop(loop, trips)
+    return _bind(g, op, outputs, _final_values(loop, trips, values))
+
+
+def _limit(loop: _Loop, bound: Bound) -> Any:
+    """Return the limit of a bound: an integer, or the name of an int64 scalar."""
+    if bound.is_constant:
+        return int(bound.limit)
+    name = loop.initial[int(bound.limit)]
+    value = loop.g.get_constant(name)
+    return int(value) if value is not None else shapes.scalar(loop.g, to_int64(loop.g, name))
+
+
+def _start(loop: _Loop, k: int) -> Any:
+    """Return the first value of a counter: an integer, or the name of an int64 scalar."""
+    value = loop.g.get_constant(loop.initial[k])
+    if value is not None:
+        return int(value)
+    return shapes.scalar(loop.g, to_int64(loop.g, loop.initial[k]))
+
+
+def _trip_count(loop: _Loop) -> Any:
+    """Return how often the body runs: an integer, an int64 scalar, or ``None`` if it depends."""
+    if loop.plan.bounds is None:
+        return None
+    g = loop.g
+    fixed: list[int] = []
+    named: list[str] = []
+    for bound in loop.plan.bounds:
+        limit, start = _limit(loop, bound), _start(loop, bound.counter)
+        extra = int(bound.inclusive)
+        if isinstance(limit, int) and isinstance(start, int):
+            fixed.append(limit - start + extra)
+            continue
+        zero = isinstance(start, int) and start == 0
+        span = limit if zero else g.op.Sub(_scalar64(g, limit), _scalar64(g, start))
+        named.append(g.op.Add(span, np.array(1, np.int64)) if extra else span)
+    if not named:
+        return max(min(fixed), 0)
+    rest = [np.array(min(fixed), np.int64)] if fixed and min(fixed) < 2**31 - 1 else []
+    least = g.op.Min(*named, *rest) if len(named) + len(rest) > 1 else named[0]
+    return str(least)
+
+
+def _scalar64(g: GraphBuilder, value: Any) -> str:
+    return g.make_initializer(None, np.array(value, np.int64)) if isinstance(value, int) else value
+
+
+def _declared_dims(loop: _Loop, k: int, loose: set[tuple[int, int]]) -> Any:
+    """Return the shape of a carried variable in the body: as it starts, but for ``loose`` axes."""
+    shape = loop.g.get_shape(loop.initial[k])
+    stated = loop.body.inputs[k].shape
+    if stated.rank is None and loop.body.inputs[k].dtype.name != "variant":
+        return None
+    if not shape.has_rank() or (k, -1) in loose:
+        return None
+    return [None if (k, i) in loose else d for i, d in enumerate(shape.dims())]
+
+
+def _emit_loop(loop: _Loop, trips: Any) -> list[str]:
+    """Emit the Loop or Scan; an axis that changes size in the body is declared open and retried."""
+    loose: set[tuple[int, int]] = set()
+    while True:
+        sub, results, changed = _convert_body(loop, trips, loose)
+        if not changed - loose:
+            break
+        loose |= changed
+    names = [loop.initial[k] for k in loop.plan.carried]
+    count = len(results)
+    if isinstance(trips, int) and trips > 0:
+        index = np.arange(trips, dtype=np.int64)
+        made = loop.g.op.Scan(
+            *names, index, body=sub, num_scan_inputs=1, outputs=count, name=loop.op.name
+        )
+    else:
+        limit = np.array(trips, np.int64) if isinstance(trips, int) else trips
+        condition: Any = np.array(True)
+        if trips is None:
+            condition = convert_function_body(
+                loop.g, loop.cond, loop.initial, prefix=f"{loop.op.name}_first"
+            )[0]
+        made = loop.g.op.Loop(
+            limit, condition, *names, body=sub, outputs=count, name=loop.op.name
+        )
+    return [made] if isinstance(made, str) else list(made)
+
+
+def _convert_body(
+    loop: _Loop, trips: Any, loose: set[tuple[int, int]]
+) -> tuple[GraphBuilder, list[str], set[tuple[int, int]]]:
+    """Write the body; also tell which axes of carried variables do not keep their size."""
+    plan, g = loop.plan, loop.g
+    scan = isinstance(trips, int) and trips > 0
+    state = [
+        (f"state_{k}", g.get_type(loop.initial[k]), _declared_dims(loop, k, loose))
+        for k in plan.carried
+    ]
+    step: tuple[str, Any, Any] = ("step", np.int64, [])
+    inputs = [*state, step] if scan else [step, ("again", np.bool_, []), *state]
+    sub = g.subgraph(f"{loop.op.name}_body", inputs=inputs)
+    formal = list(sub.input_names)
+    index, first = (formal[-1], 0) if scan else (formal[0], 2)
+    current = _body_inputs(loop, sub, index, formal[first : first + len(state)])
+    wanted = [loop.body.outputs[k] for k in plan.carried]
+    wanted += [item for _, item in plan.written.values()]
+    view = BodyView(loop.body, wanted)
+    values = convert_function_body(sub, view, current, prefix=loop.op.name)
+    if not scan:
+        again = formal[1] if trips is not None else _again(loop, sub, current, values)
+        sub.make_tensor_output("again_out", source=sub.op.Identity(again))
+    results = []
+    for i, value in enumerate(values):
+        results.append(sub.make_tensor_output(f"out_{i}", source=sub.op.Identity(value)))
+    changed = _changed_axes(loop, sub, state, values)
+    return sub, results, changed
+
+
+def _changed_axes(
+    loop: _Loop, sub: GraphBuilder, state: list[Any], values: list[str]
+) -> set[tuple[int, int]]:
+    changed: set[tuple[int, int]] = set()
+    for k, (_, _, declared), value in zip(loop.plan.carried, state, values, strict=False):
+        if declared is None:
+            continue
+        shape = sub.get_shape(value)
+        if not shape.has_rank() or len(shape.dims()) != len(declared):
+            changed.add((k, -1))
+            continue
+        for i, (before, after) in enumerate(zip(declared, shape.dims(), strict=True)):
+            if before is not None and before != after:
+                changed.add((k, i))
+    return changed
+
+
+def _body_inputs(loop: _Loop, sub: GraphBuilder, index: str, states: list[str]) -> list[str]:
+    """Return the value of every loop variable at the start of a turn."""
+    current = list(loop.initial)
+    for k, name in zip(loop.plan.carried, states, strict=True):
+        current[k] = name
+    for k in loop.plan.counters - set(loop.plan.carried):
+        dtype = loop.g.get_type(loop.initial[k])
+        start = loop.g.get_constant(loop.initial[k])
+        count = cast(sub, index, dtype)
+        zero = start is not None and int(start) == 0
+        current[k] = count if zero else str(sub.op.Add(count, loop.initial[k]))
+    return current
+
+
+def _again(loop: _Loop, sub: GraphBuilder, current: list[str], values: list[str]) -> str:
+    """Return the condition for the values at the end of a turn."""
+    after = list(current)
+    for k, value in zip(loop.plan.carried, values, strict=False):
+        after[k] = value
+    return convert_function_body(sub, loop.cond, after, prefix=f"{loop.op.name}_cond")[0]
+
+
+def _final_values(loop: _Loop, trips: Any, results: list[str]) -> list[str]:
+    """Return the value of every loop variable after the loop."""
+    g, plan = loop.g, loop.plan
+    final = list(loop.initial)
+    for k, value in zip(plan.carried, results, strict=False):
+        final[k] = value
+    for k, (index, source) in plan.replaced.items():
+        final[k] = _replaced_list(loop, trips, k, index, final[source])
+    for k in plan.counters - set(plan.carried):
+        total = np.array(trips, np.int64) if isinstance(trips, int) else g.op.Max(
+            trips, np.array(0, np.int64)
+        )
+        end = g.op.Add(to_int64(g, final[k]), total)
+        final[k] = cast(g, end, g.get_type(loop.initial[k]))
+    stacked = results[len(plan.carried) :]
+    for (k, (counter, _)), rows in zip(plan.written.items(), stacked, strict=True):
+        _declare_rows(g, rows, trips)
+        start = _start(loop, counter)
+        if not g.has_name(loop.initial[k]):
+            final[k] = rows
+            continue
+        final[k] = lists.fill_range(g, loop.initial[k], start, rows)
+    return final
+
+
+def _replaced_list(loop: _Loop, trips: Any, k: int, index: int, value: str) -> str:
+    """Return a list whose element ``index`` was written in every turn, last with ``value``."""
+    g, items = loop.g, loop.initial[k]
+    if not isinstance(trips, int):
+        # Without any turn the element keeps what it was.
+        before = lists.grow(g, items, [shapes.axis_size(g, value, i) for i in
+                                       range(shapes.rank(g, value))])
+        place = np.array(index, np.int64)
+        old = g.op.Gather(before, place, axis=0)
+        value = legal(g).Where(_has_run(loop, trips), value, old)
+    elif trips == 0:
+        return items
+    row = g.op.Unsqueeze(value, np.array([0], np.int64))
+    return lists.fill_range(g, items, index, row)
+
+
+def _has_run(loop: _Loop, trips: Any) -> str:
+    """Return whether the body runs at all."""
+    if trips is not None:
+        return str(loop.g.op.Greater(trips, np.array(0, np.int64)))
+    prefix = f"{loop.op.name}_ran"
+    return convert_function_body(loop.g, loop.cond, loop.initial, prefix=prefix)[0]
+
+
+def _declare_rows(g: GraphBuilder, rows: str, trips: Any) -> None:
+    """Tell the engine that a scan output has one row per turn, if the count is a known size."""
+    value = None if not isinstance(trips, str) else g.get_value(trips)
+    shape = g.get_shape(rows)
+    if value and value[0] is not None and shape.has_rank() and not shape[0].is_int():
+        g.declare(rows, None, [value[0], *shape.dims()[1:]])

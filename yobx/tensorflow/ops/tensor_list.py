@@ -1,0 +1,181 @@
+"""``TensorList`` operations, which ``tf.TensorArray`` and Keras's recurrent layers are made of."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from yobx.lowering import lists, shapes
+from yobx.lowering.casts import cast, to_int64
+from yobx.lowering.dtypes import element_type, numpy_dtype
+from yobx.lowering.shapes import Dim
+from yobx.xbuilder import GraphBuilder
+
+from ..register import register_tf_op_converter
+from ._op import constant, unsupported
+
+_ZERO = np.array([0], np.int64)
+_LAST = np.array([np.iinfo(np.int64).max], np.int64)
+
+
+def _zero(op: Any) -> np.ndarray[Any, Any]:
+    dtype = numpy_dtype(element_type(op.get_attr("element_dtype").as_numpy_dtype))
+    return np.array("", object) if dtype == object else np.array(0, dtype)
+
+
+def _element_dims(g: GraphBuilder, op: Any, index: int) -> list[Dim]:
+    """Return the element shape that an op states; unknown sizes, and an unknown rank, are zero."""
+    value = constant(g, op, index)
+    if value is not None:
+        return [max(int(d), 0) for d in np.ravel(value)] if value.ndim else [0]
+    count = op.inputs[index].shape
+    if count.rank != 1 or count[0] is None:
+        return [0]
+    sizes = shapes.vector(g, op.inputs[index].name)
+    positive = g.op.Max(sizes, np.array(0, np.int64))
+    return [str(g.op.Gather(positive, np.array([i], np.int64))) for i in range(int(count[0]))]
+
+
+def _count(g: GraphBuilder, op: Any, index: int) -> Dim:
+    value = constant(g, op, index)
+    return int(value) if value is not None else to_int64(g, op.inputs[index].name)
+
+
+@register_tf_op_converter(("TensorListReserve", "EmptyTensorList"))
+def convert_reserve(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+    """A list with room for a number of elements, or an empty one."""
+    length = _count(g, op, 1) if op.type == "TensorListReserve" else 0
+    made = lists.reserve(g, _zero(op), [length, *_element_dims(g, op, 0)])
+    return g.alias(outputs[0], made)
+
+
+@register_tf_op_converter("TensorListFromTensor")
+def convert_from_tensor(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+    """The rows of a tensor as a list: the tensor itself."""
+    return g.alias(outputs[0], op.inputs[0].name)
+
+
+@register_tf_op_converter("TensorListStack")
+def convert_stack(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+    """All elements as one tensor: the list itself."""
+    items = op.inputs[0].name
+    wanted = op.outputs[0].shape
+    if wanted.rank is not None and g.get_rank(items) not in (wanted.rank, None):
+        # Nothing was ever written, so only the declared element shape is known.
+        dims = [length_or(d) for d in wanted.as_list()[1:]]
+        items = lists.reserve(g, _zero(op), [lists.length_of(g, items), *dims])
+    return g.alias(outputs[0], items)
+
+
+def length_or(size: int | None) -> int:
+    """Return a size, zero if it is unknown."""
+    return 0 if size is None else size
+
+
+@register_tf_op_converter("TensorListGetItem")
+def convert_get_item(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+    """One element."""
+    return lists.get_item(g, op.inputs[0].name, op.inputs[1].name, outputs=outputs[:1])
+
+
+@register_tf_op_converter("TensorListSetItem")
+def convert_set_item(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+    """The list with one element replaced."""
+    items, index, item = (i.name for i in op.inputs)
+    return g.alias(outputs[0], lists.set_item(g, items, index, item))
+
+
+@register_tf_op_converter("TensorListLength")
+def convert_length(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+    """Number of elements, int32."""
+    size = shapes.scalar(g, g.op.Shape(op.inputs[0].name, end=1))
+    return cast(g, size, np.int32, outputs=outputs[:1])
+
+
+@register_tf_op_converter("TensorListElementShape")
+def convert_element_shape(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+    """Shape of the elements."""
+    shape = g.op.Shape(op.inputs[0].name, start=1)
+    return cast(g, shape, op.outputs[0].dtype.as_numpy_dtype, outputs=outputs[:1])
+
+
+@register_tf_op_converter("TensorListPushBack")
+def convert_push_back(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+    """The list with one more element."""
+    return g.alias(outputs[0], lists.append(g, op.inputs[0].name, op.inputs[1].name))
+
+
+@register_tf_op_converter("TensorListPopBack")
+def convert_pop_back(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+    """The list without its last element, and that element."""
+    items = op.inputs[0].name
+    rest = g.op.Slice(items, _ZERO, np.array([-1], np.int64), _ZERO)
+    g.alias(outputs[0], rest)
+    return str(g.op.Gather(items, np.array(-1, np.int64), axis=0, outputs=outputs[1:2]))
+
+
+@register_tf_op_converter("TensorListGather")
+def convert_gather(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+    """Some elements as one tensor."""
+    index = to_int64(g, op.inputs[1].name)
+    return str(g.op.Gather(op.inputs[0].name, index, axis=0, outputs=outputs[:1], name=op.name))
+
+
+@register_tf_op_converter(("TensorListScatterV2", "TensorListScatter"))
+def convert_scatter(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+    """A new list whose elements at some positions are the rows of a tensor."""
+    tensor, index = op.inputs[0].name, to_int64(g, op.inputs[1].name)
+    one = np.array([1], np.int64)
+    length: Dim = _count(g, op, 3) if op.type == "TensorListScatterV2" else -1
+    if isinstance(length, int) and length < 0:
+        length = str(g.op.Add(g.op.ReduceMax(index, keepdims=1), one))
+    rows = [shapes.axis_size(g, tensor, i) for i in range(1, shapes.rank(g, tensor))]
+    base = lists.reserve(g, _zero(op), [length, *rows])
+    return g.alias(outputs[0], g.op.ScatterND(base, g.op.Unsqueeze(index, one), tensor))
+
+
+@register_tf_op_converter("TensorListResize")
+def convert_resize(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+    """The list cut, or filled up with zeros, to a length."""
+    from yobx.lowering.legalise import legal
+
+    items = op.inputs[0].name
+    wanted = shapes.join_dims(g, [_count(g, op, 1)])
+    cut = g.op.Slice(items, _ZERO, wanted, _ZERO)
+    missing = g.op.Sub(wanted, g.op.Shape(cut, end=1))
+    n = shapes.rank(g, items)
+    parts = [np.zeros(n, np.int64), missing, np.zeros(n - 1, np.int64)]
+    pads = g.op.Concat(*(p for p in parts if isinstance(p, str) or p.size), axis=0)
+    return g.alias(outputs[0], legal(g).Pad(cut, pads))
+
+
+@register_tf_op_converter(("TensorListConcat", "TensorListConcatV2"))
+def convert_concat(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+    """The elements, which have one shape here, one behind the other; and their lengths."""
+    items = op.inputs[0].name
+    n = shapes.rank(g, items)
+    if n < 2:
+        unsupported(op, "elements need at least one axis", f"rank={n - 1}")
+    rest = [shapes.axis_size(g, items, i) for i in range(2, n)]
+    count = shapes.join_dims(g, [lists.length_of(g, items)])
+    each = shapes.join_dims(g, [shapes.axis_size(g, items, 1)])
+    total = g.op.Mul(count, each)
+    shapes.reshape(g, items, [str(total), *rest], outputs=outputs[:1], name=op.name)
+    g.op.Expand(each, count, outputs=outputs[1:2])
+    return outputs[0]
+
+
+@register_tf_op_converter("TensorListSplit")
+def convert_split(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+    """A tensor cut into elements of one length."""
+    lengths = constant(g, op, 2)
+    if lengths is None or np.unique(lengths).size > 1:
+        unsupported(op, "lengths must be known and equal", f"lengths={lengths}")
+    tensor = op.inputs[0].name
+    rest = [shapes.axis_size(g, tensor, i) for i in range(1, shapes.rank(g, tensor))]
+    each = int(lengths[0]) if lengths.size else 0
+    parts: list[Dim] = [int(lengths.size), each, *rest]
+    return g.alias(outputs[0], shapes.reshape(g, tensor, parts))
+
+
