@@ -68,6 +68,8 @@ ARCHITECTURES: dict[str, int] = {
 #: Outputs may differ by this many times what rounding of the inputs alone makes them differ.
 _HEADROOM = 8.0
 _FLOOR = 1e-5
+#: Beyond this the model amplifies rounding so much that agreement would be chance.
+_CHAOTIC = 1e-3
 
 
 @dataclass(frozen=True)
@@ -76,7 +78,8 @@ class Outcome:
 
     Attributes:
         name: Name in ``keras.applications``.
-        status: ``"pass"``, ``"differs"``, or the class of the error.
+        status: ``"pass"``, ``"differs"``, ``"proves nothing"`` (the model amplifies rounding too
+            much to be judged), or the class of the error.
         max_abs: Greatest absolute difference.
         max_rel: Greatest difference, relative to the greatest output of its row.
         sensitivity: ``max_rel`` of the model with itself when its inputs move by 1e-6.
@@ -120,7 +123,7 @@ def build(name: str, *, seed: int = 0, side: int | None = None) -> Any:
     for layer in _layers(model):
         for variable in layer.weights:
             variable.assign(_random(layer, variable, rng))
-    settle_statistics(model, images(4, side, seed=seed + 1))
+    settle_statistics(model, images(16, side, seed=seed + 1))
     return model
 
 
@@ -167,7 +170,8 @@ def settle_statistics(model: Any, data: np.ndarray[Any, Any]) -> None:
     """Sets the statistics of every normalisation to those of the data that reach it.
 
     One pass in training mode with momentum 0 puts the batch's own mean and variance there; each
-    layer sees what the layers before it make with the same statistics.
+    layer sees what the layers before it make with the same statistics. Dropout is off meanwhile:
+    at inference nothing is dropped.
 
     Args:
         model: A Functional model, changed in place.
@@ -183,14 +187,21 @@ def settle_statistics(model: Any, data: np.ndarray[Any, Any]) -> None:
     normalisations = [
         layer for layer in _layers(model) if isinstance(layer, keras.layers.BatchNormalization)
     ]
+    dropouts = [layer for layer in _layers(model) if isinstance(layer, keras.layers.Dropout)]
     momenta = [layer.momentum for layer in normalisations]
+    rates = [layer.rate for layer in dropouts]
     for layer in normalisations:
         layer.momentum = 0.0
+    for layer in dropouts:
+        layer.rate = 0.0
     model(data, training=True)
+    for layer, rate in zip(dropouts, rates, strict=True):
+        layer.rate = rate
     for layer, momentum in zip(normalisations, momenta, strict=True):
         layer.momentum = momentum
+        # A channel that hardly varies in this batch would be amplified without bound in another.
         variance = np.asarray(layer.moving_variance)
-        layer.moving_variance.assign(np.maximum(variance, 1e-2 * variance.mean() + 1e-6))
+        layer.moving_variance.assign(np.maximum(variance, 0.1 * variance.mean() + 1e-6))
 
 
 def check(name: str, *, seed: int = 0) -> Outcome:
@@ -239,6 +250,8 @@ def check(name: str, *, seed: int = 0) -> Outcome:
         worst_rel = max(worst_rel, _relative(got, want))
     allowed = max(_FLOOR, _HEADROOM * sensitivity)
     status = "pass" if worst_rel <= allowed else "differs"
+    if sensitivity > _CHAOTIC:
+        status = "proves nothing"
     return Outcome(name, status, worst_abs, worst_rel, sensitivity, len(onx.graph.node), seconds)
 
 

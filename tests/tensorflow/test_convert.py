@@ -386,3 +386,29 @@ def test_custom_operator_gets_the_type_that_tensorflow_knows() -> None:
 
 def test_model_without_inputs() -> None:
     agree(to_onnx(lambda: tf.constant([1.0, 2.0]), ()), [np.float32([1, 2])])
+
+
+def test_wrong_number_of_parameters() -> None:
+    with pytest.raises(ArgumentError, match="missing a required argument: 'y'") as caught:
+        to_onnx(lambda x, y: x + y, (data(2),))
+    assert isinstance(caught.value.__cause__, TraceError)
+
+
+def test_unknown_rank_says_what_to_pin() -> None:
+    with pytest.raises(ArgumentError, match="'x' of unknown rank"):
+        to_onnx(lambda x: x + 1.0, (tf.TensorSpec(None),))
+
+
+def test_inside_a_graph() -> None:
+    with tf.Graph().as_default(), pytest.raises(ConversionError, match="outside of any graph"):
+        to_onnx(_dense, (data(2),))
+
+
+def test_file_that_cannot_be_written() -> None:
+    with pytest.raises(ConversionError, match=r"filename='/proc/m\.onnx'"):
+        to_onnx(lambda x: x + 1.0, (data(2),), filename="/proc/m.onnx")
+
+
+def test_class_instead_of_an_instance() -> None:
+    with pytest.raises(ArgumentError, match="the class Dense"):
+        to_onnx(keras.layers.Dense, (data(2),))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -10,7 +11,7 @@ from yobx.errors import ArgumentError
 from yobx.tensorflow.arguments import CallArguments, InputLeaf, normalise_arguments
 from yobx.tensorflow.source import Declared, ModelSource
 
-__all__ = ["check_open_axes", "prepare_call"]
+__all__ = ["check_open_axes", "check_parameters", "prepare_call"]
 
 _KINDS = {"float": ("float", "bfloat"), "integer": ("int", "uint")}
 
@@ -111,6 +112,34 @@ def _check_leaf(leaf: InputLeaf, declared: Declared, source: ModelSource) -> Non
             f"{source.title}. Try an argument of that shape.",
             argument="args",
         )
+
+
+def check_parameters(source: ModelSource, call: CallArguments, error: Exception) -> None:
+    """Finds out whether a trace failed because the arguments do not fit the parameters.
+
+    Args:
+        source: The model.
+        call: Its arguments.
+        error: What the trace raised.
+
+    Raises:
+        ArgumentError: If they do not fit; ``error`` is chained.
+    """
+    if source.signature_of is None or not isinstance(error.__cause__, TypeError):
+        return
+    try:
+        signature = inspect.signature(source.signature_of)
+    except (TypeError, ValueError):
+        return
+    try:
+        signature.bind(*call.args, **call.kwargs)
+    except TypeError as misfit:
+        raise ArgumentError(
+            f"The arguments fit the parameters of the model. Received: {len(call.args)} positional "
+            f"arguments and the keywords {sorted(call.kwargs)} for {source.title}, which takes "
+            f"{signature}: {misfit}. Try args with one entry per parameter.",
+            argument="args",
+        ) from error
 
 
 def check_open_axes(

@@ -10,9 +10,9 @@ from typing import Any
 import onnx
 import onnx_ir
 
-from yobx.errors import ConversionError, TraceError
+from yobx.errors import ArgumentError, ConversionError, TraceError
 from yobx.tensorflow.arguments import CallArguments
-from yobx.tensorflow.call_check import check_open_axes, prepare_call
+from yobx.tensorflow.call_check import check_open_axes, check_parameters, prepare_call
 from yobx.tensorflow.captures import captures_of
 from yobx.tensorflow.conversion import Conversion
 from yobx.tensorflow.dynamic_shapes import resolve_dynamic_shapes
@@ -104,12 +104,23 @@ def to_onnx(
         filename=filename,  # type: ignore[arg-type]
         passes=passes,  # type: ignore[arg-type]
     )
+    _check_eager()
     progress = Progress(options.verbose)
     with progress.stage("opening the model"):
         source = open_model(model, signature=signature, tag=tag, allow_unsafe=allow_unsafe)
     with progress.stage("tracing"):
         traced = _trace(source, args, kwargs, options)
     return _convert_concrete_function(traced, options, progress)
+
+
+def _check_eager() -> None:
+    import tensorflow as tf
+
+    if not tf.executing_eagerly():
+        raise ConversionError(
+            "A model is converted outside of any graph, because its weights are read. Received: a "
+            "call inside tf.function or tf.Graph().as_default(). Call to_onnx from plain Python."
+        )
 
 
 @dataclass(frozen=True)
@@ -141,6 +152,7 @@ def _trace(
     try:
         function = trace(source, call, names, shapes)
     except TraceError as error:
+        check_parameters(source, call, error)
         is_jax = refuses_tensorflow_tensors(error)
         if not is_jax and not uses_jax(source.model):
             raise
@@ -193,10 +205,16 @@ def _convert_concrete_function(
         "yobx.outputs": describe(results),
     }
     with progress.stage("finishing and checking"):
-        return g.to_onnx(
-            passes=[*_passes(options), lambda model: _note(model, structure)],
-            filename=options.filename,
-        )
+        try:
+            return g.to_onnx(
+                passes=[*_passes(options), lambda model: _note(model, structure)],
+                filename=options.filename,
+            )
+        except OSError as error:
+            raise ConversionError(
+                "The model is written where a file can be made. Received: "
+                f"filename={str(options.filename)!r}. The system says: {error}. Try another folder."
+            ) from error
 
 
 def _passes(options: ConvertOptions) -> Sequence[Callable[[Any], Any]]:
@@ -220,6 +238,13 @@ def _declare_inputs(g: GraphBuilder, traced: _Traced) -> None:
             raise ConversionError(
                 "An input is a tensor that ONNX knows. Received: "
                 f"{name!r} of dtype {tensor.dtype.name}. Make it a tensor of numbers or strings."
+            )
+        if shape is None:
+            raise ArgumentError(
+                "An ONNX model states the rank of its inputs. Received: "
+                f"{name!r} of unknown rank. Pass an array, or tf.TensorSpec((None, None)) with one "
+                "entry per axis.",
+                argument="args",
             )
         g.make_tensor_input(name, kind, shape)
         if tensor.name != name:

@@ -101,11 +101,12 @@ def _open_tensorflow(model: Any, signature: str | None) -> ModelSource:
     if getattr(model, "signatures", None) and (signature is not None or not callable(model)):
         function = pick_signature(model, signature, "the SavedModel")
         return concrete_source(function, title="SavedModel", owner=model)
-    if not callable(model):
+    if not callable(model) or isinstance(model, type):
         raise ArgumentError(
             "A model is a Keras model or layer, a tf.function, a ConcreteFunction, a tf.Module "
             "with __call__, a SavedModel folder, a .keras or .h5 file, or a function. "
-            f"Received: model of type {type(model).__name__}.",
+            f"Received: {'the class' if isinstance(model, type) else 'model of type'} "
+            f"{(model if isinstance(model, type) else type(model)).__name__}.",
             argument="model",
         )
     if isinstance(model, tf.Module):
