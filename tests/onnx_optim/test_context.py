@@ -224,7 +224,7 @@ def test_a_rule_that_stumbles_is_an_internal_error() -> None:
     session.registry.register("", "Relu", 99, broken)
     context = ShapesContext({"": 99}, session=session)
     context.set("x", FLOAT)
-    with pytest.raises(InternalError, match="rule of Relu .* IndexError"):
+    with pytest.raises(InternalError, match=r"rule of Relu .* IndexError"):
         compute_shapes(context, helper.make_node("Relu", ["x"], ["y"]))
 
 

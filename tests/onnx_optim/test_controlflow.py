@@ -9,7 +9,7 @@ from onnx import TensorProto, helper
 
 from tests.onnx_optim.running import check_model, dims, floats, infer, parse
 from yobx.errors import ShapeError
-from yobx.onnx_optim import ShapesContext, compute_shapes, infer_shapes
+from yobx.onnx_optim import ShapesContext, TensorType, compute_shapes, infer_shapes
 
 
 def test_if_keeps_what_the_branches_share() -> None:
@@ -323,7 +323,7 @@ def test_nested_loops_take_no_exponential_time() -> None:
         text = f"r{level - 1} = Loop (M, , a{level - 1}) <body = {head} {body}>"
     model = parse(f"g (int64 M, float[n, 4] a0) => (r0) {{ {text} }}")
     context = infer(model)
-    assert context.get("r0").dtype == TensorProto.FLOAT
+    assert context.get("r0").dtype == TensorType.kFloat
     assert len(context.session.origins) < 100
 
 

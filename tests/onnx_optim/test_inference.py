@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -38,7 +39,7 @@ def test_outputs_and_inner_values_are_written_in_node_order() -> None:
 
 def test_long_names_and_many_values_are_encoded_right() -> None:
     names = ["x", *("v" * 50 * i for i in (1, 2, 3, 60))]
-    nodes = [helper.make_node("Relu", [a], [b]) for a, b in zip(names, names[1:], strict=False)]
+    nodes = [helper.make_node("Relu", [a], [b]) for a, b in pairwise(names)]
     value = helper.make_tensor_value_info
     wide = [f"dimension_{i}" for i in range(30)]
     graph = helper.make_graph(

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 from collections.abc import Callable
 
 from yobx.errors import ShapeContradictionError
 from yobx.onnx_optim import polynomial as poly
 from yobx.onnx_optim.optim_dim import DimLike, OptimDim, of_terms
+from yobx.onnx_optim.polynomial import ExpressionTooLargeError
 
 __all__ = ["Constraints"]
 
@@ -51,7 +53,8 @@ class Constraints:
             )
         self._equal[_ordered(left, right)] = None
         self.token = next(_TOKENS)
-        self._solve(left, right)
+        with contextlib.suppress(ExpressionTooLargeError):  # the equality itself stays recorded
+            self._solve(left, right)
         return True
 
     def has(self, a: DimLike, b: DimLike) -> bool:
@@ -78,7 +81,7 @@ class Constraints:
         for mono, _ in terms:
             for name in poly.symbols_of(((mono, 1),)):
                 counts[name] = counts.get(name, 0) + 1
-        best: tuple[tuple[bool, int, str], str, OptimDim] | None = None
+        best: tuple[tuple[bool, bool, int, str], str, OptimDim] | None = None
         for mono, coef in terms:
             if len(mono) != 1 or mono[0].kind != "symbol" or abs(coef) != common:
                 continue
@@ -88,10 +91,11 @@ class Constraints:
             rest = tuple(t for t in terms if t[0] != mono)
             sign = -1 if coef > 0 else 1
             value = of_terms(tuple((m, sign * c // common) for m, c in rest))
-            low = value.bounds()[1]
-            if low is not None and low < 0:
+            low, high = value.bounds()
+            if high is not None and high < 0:
                 continue
-            rank = (not self._generated(name), -len(name), name)
+            may_be_negative = low is None or low < 0
+            rank = (not self._generated(name), may_be_negative, -len(name), name)
             if best is None or rank < best[0]:
                 best = (rank, name, value)
         if best is None:
@@ -107,7 +111,10 @@ class Constraints:
             return whole
         if self._solved.keys().isdisjoint(whole.symbols()):
             return whole
-        return whole.substitute(self._solved)
+        try:
+            return whole.substitute(self._solved)
+        except ExpressionTooLargeError:
+            return whole
 
     def solutions(self) -> dict[str, OptimDim]:
         """Symbols that an equality expresses by others."""

@@ -128,6 +128,8 @@ class ShapesContext:
             )
         replaces = name in self.values
         self.values[name] = descriptor
+        if isinstance(descriptor, OptimTensor):
+            self.session.reserve(descriptor.shape.symbols())
         if self.session.logging:
             self._log_value(name, descriptor, node_index, replaces=replaces)
 

@@ -6,12 +6,14 @@ the divisor may be zero the value is undefined, and the rewrite keeps it undefin
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Mapping
 
 from yobx.onnx_optim.polynomial import (
     ONE,
     ZERO,
     Atom,
+    ExpressionTooLargeError,
     Terms,
     add,
     as_constant,
@@ -253,11 +255,12 @@ def difference_bounds(a: Terms, b: Terms) -> tuple[int | None, int | None]:
 def tight_bounds(a: Terms) -> tuple[int | None, int | None]:
     """Bounds of ``a``, better than interval arithmetic where atoms depend on each other."""
     low, high = bounds(a)
-    if low is None:
-        low = _relaxed_low(a, 0)
-    if high is None:
-        relaxed = _relaxed_low(scale(a, -1), 0)
-        high = None if relaxed is None else -relaxed
+    with contextlib.suppress(ExpressionTooLargeError):  # the bounds at hand are right too
+        if low is None:
+            low = _relaxed_low(a, 0)
+        if high is None:
+            relaxed = _relaxed_low(scale(a, -1), 0)
+            high = None if relaxed is None else -relaxed
     return low, high
 
 

@@ -151,8 +151,8 @@ def infer_node(
     attributes = node.attribute
     if not attributes:
         key = (node.op_type, node.domain, len(outputs), None, *inputs)
-    elif context.attribute_values is None:
-        parts = attribute_key(attributes)
+    else:
+        parts = attribute_key(attributes, references=context.attribute_values is not None)
         if parts is not None:
             key = (node.op_type, node.domain, len(outputs), parts, *inputs)
     if key is not None:
@@ -216,12 +216,19 @@ def infer_inputs(context: ShapesContext, node: onnx.NodeProto) -> tuple[Descript
     )
 
 
-def attribute_key(attributes: Sequence[onnx.AttributeProto]) -> tuple[bytes, ...] | None:
-    """Bytes that identify small attributes; ``None`` when they hold tensors or graphs."""
+def attribute_key(
+    attributes: Sequence[onnx.AttributeProto], *, references: bool = False
+) -> tuple[bytes, ...] | None:
+    """Bytes that identify small attributes; ``None`` when they hold big tensors or graphs.
+
+    With ``references``, ``None`` also when one refers to an attribute of the function around.
+    """
     parts = []
     for attribute in attributes:
         kind = attribute.type
         if kind in _UNKEYED or (kind == _A.TENSOR and attribute.ByteSize() > _MAX_KEY_BYTES):
+            return None
+        if references and attribute.ref_attr_name:
             return None
         parts.append(attribute.SerializeToString())
     return tuple(parts)
@@ -308,7 +315,10 @@ def _finish(view: NodeView, steps: Step, key: Any = None) -> Step:
     """Run a rule that needs other graphs inferred, then set the outputs."""
     context = view.context
     mark = context.session.checkpoint()
-    result = yield steps
+    try:
+        result = yield steps
+    except ExpressionTooLargeError as error:
+        result = tuple(view.unknown(str(error)) for _ in view.proto.output)
     found = store(view, result)
     unchanged = context.session.checkpoint() == mark and not context.constraints_store.token
     if key is not None and unchanged and not view.tainted and not view.reasons:
