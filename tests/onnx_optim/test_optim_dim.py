@@ -78,7 +78,7 @@ def test_substitution_is_evaluation_in_two_steps(outer: str, inner: str) -> None
     for values in GRID[::3]:
         value = python_value(inner, values)
         expected = None if value is None else python_value(outer, {**values, "a": value})
-        if expected is None:
+        if expected is None or value is None or value < 0:  # a symbol is never negative
             continue
         assert dim.substitute({"a": replacement}).evaluate(values) == expected
 
