@@ -19,6 +19,7 @@ _MODULES = (
     "dots",
     "elementwise",
     "gather",
+    "linalg",
     "random",
     "reduction",
     "reshaping",

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from yobx.lowering import integers, transcendental
+from yobx.lowering.kernels import has_kernel
 from yobx.stablehlo.op import Op
 from yobx.stablehlo.registry import register_stablehlo_op_converter
 from yobx.stablehlo.tensor import Tensor
@@ -36,10 +37,10 @@ ONE_TO_ONE = {
 SHARED: dict[str, Callable[[GraphBuilder, str], str]] = {
     "stablehlo.exponential_minus_one": transcendental.expm1,
     "stablehlo.log_plus_one": transcendental.log1p,
-    "stablehlo.tan": transcendental.tan,
-    "chlo.tan": transcendental.tan,
+    "stablehlo.tan": lambda g, x: _tan(g, x),
+    "chlo.tan": lambda g, x: _tan(g, x),
     "chlo.sinh": transcendental.sinh,
-    "chlo.cosh": transcendental.cosh,
+    "chlo.cosh": lambda g, x: _cosh(g, x),
     "chlo.asinh": transcendental.asinh,
     "chlo.acosh": transcendental.acosh,
     "chlo.atanh": transcendental.atanh,
@@ -64,6 +65,23 @@ def _register_rows() -> None:
 
 
 _register_rows()
+
+
+def _tan(g: GraphBuilder, x: str) -> str:
+    """``tan(x)``, in float64 as a quotient."""
+    if has_kernel("Tan", g.opset(""), int(g.get_type(x))):
+        return str(g.op.Tan(x))
+    wide = transcendental.in_float32(g, x)
+    return str(g.op.Cast(g.op.Div(g.op.Sin(wide), g.op.Cos(wide)), to=int(g.get_type(x))))
+
+
+def _cosh(g: GraphBuilder, x: str) -> str:
+    """``cosh(x)`` as ``h + 1 / (4 h)`` with ``h = exp(abs(x)) / 2``, which does not overflow early."""
+    wide = transcendental.in_float32(g, x)
+    const = transcendental.const
+    half = g.op.Exp(g.op.Sub(g.op.Abs(wide), const(g, wide, np.log(2.0))))
+    result = g.op.Add(half, g.op.Div(const(g, wide, 0.25), half))
+    return str(g.op.Cast(result, to=int(g.get_type(x))))
 
 
 def _is_integer(op: Op) -> bool:

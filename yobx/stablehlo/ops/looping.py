@@ -1,0 +1,41 @@
+"""Loops with a fixed number of turns that converters write themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from yobx.xbuilder import GraphBuilder
+
+__all__ = ["counted"]
+
+#: ``(body's builder, turn, states) -> (next states, what to stack)``
+Body = Callable[[GraphBuilder, str, list[str]], tuple[Sequence[str], Sequence[str]]]
+
+
+def counted(g: GraphBuilder, turns: int, states: Sequence[str], body: Body) -> tuple[str, ...]:
+    """Emit a ``Loop``.
+
+    Args:
+        g: Builder.
+        turns: Number of turns.
+        states: Initial values of what is carried.
+        body: Writes one turn; the turn is an int64 scalar.
+
+    Returns:
+        Final states, then what was stacked along a new first axis.
+    """
+    names = [g.unique_name(hint) for hint in ("turn", "go_on", *("carry",) * len(states))]
+    heads: list[tuple[str, Any, Any]] = [(names[0], 7, ()), (names[1], 9, ())]
+    carried = [
+        (name, g.get_type(s), g.get_shape(s)) for name, s in zip(names[2:], states, strict=True)
+    ]
+    graph = g.subgraph(g.unique_name("loop_body"), inputs=[*heads, *carried])
+    following, stacked = body(graph, names[0], names[2:])
+    for value in (names[1], *following, *stacked):
+        graph.make_tensor_output(graph.unique_name("result"), source=value)
+    count = len(following) + len(stacked)
+    made = g.op.Loop(np.array(turns), None, *states, body=graph, outputs=count)
+    return (made,) if isinstance(made, str) else tuple(made)
