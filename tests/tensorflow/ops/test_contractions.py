@@ -116,10 +116,15 @@ def products() -> Iterator[Case]:
         ("b...,b...->b...", ("n", 3), ("n", 3)),
         ("ii->i", (3, 3), None),
         ("ij->", ("n", "m"), None),
+        ("acbe,aecd->abcd", ("n", 2, 4, 5), ("n", 5, 2, 3)),
+        ("abc,cde->abde", ("n", "m", 3), (3, 2, 4)),
+        ("abcd,cde->abe", ("n", "m", 2, 3), (2, 3, 4)),
+        ("ab,cd->ac", ("n", 2), ("m", 3)),
+        ("abc,abd->dc", ("n", 2, 3), ("n", 2, 4)),
     ):
         args = tuple(Arg("float32", s) for s in (a, b) if s is not None)
         yield Case(f"einsum_{equation}", lambda *x, e=equation: tf.einsum(e, *x), args,
-                   contraction=8)  # fmt: skip
+                   contraction=8, bindings=EMPTY)  # fmt: skip
 
 
 def conv_args(dtype: str, k: tuple[int, ...], c: int, o: int) -> tuple[Arg, ...]:

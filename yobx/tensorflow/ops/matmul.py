@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from yobx.lowering.casts import cast
+from yobx.lowering.einsum import einsum
 from yobx.lowering.legalise import legal
 from yobx.xbuilder import GraphBuilder
 
@@ -49,9 +50,9 @@ def convert_matmul(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op:
 @register_tf_op_converter("Einsum", dtypes=(*FLOATS, "int32", "int64"))
 def convert_einsum(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """Einstein sum."""
-    equation = str(attr(op, "equation")).replace(" ", "")
     names = [i.name for i in op.inputs]
-    return str(legal(g).Einsum(*names, equation=equation, outputs=outputs[:1], name=op.name))
+    equation = str(attr(op, "equation"))
+    return einsum(g, names, equation, outputs=outputs[:1], name=op.name)
 
 
 @register_tf_op_converter("Cross", dtypes=(*FLOATS, *INTS, *UINTS))

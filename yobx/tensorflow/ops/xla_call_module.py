@@ -6,9 +6,8 @@ from typing import Any
 
 from yobx.stablehlo.convert import convert_module
 from yobx.stablehlo.reader import read_artifact
+from yobx.tensorflow.register import register_tf_op_converter
 from yobx.xbuilder import GraphBuilder
-
-from ..register import register_tf_op_converter
 
 
 @register_tf_op_converter("XlaCallModule")
