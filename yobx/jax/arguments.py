@@ -113,7 +113,7 @@ def _leaf(labels: Labels, value: Any) -> Leaf | None:
     concrete = isinstance(value, np.ndarray | np.generic) or hasattr(value, "addressable_shards")
     if np.dtype(dtype).kind in "OUST":
         raise ArgumentError(
-            f"JAX takes arrays of numbers. Received: {'.'.join(map(str, labels))} of dtype {dtype}. "
+            f"JAX takes arrays of numbers. Received: dtype {dtype} of {labels!r}. "
             "Convert it before the call.",
             argument="args",
         )
@@ -191,9 +191,7 @@ def _short(path: Labels) -> str:
     return ".".join(map(str, rest if rest and isinstance(rest[0], str) else path))
 
 
-def resolve_shapes(
-    dynamic_shapes: Any, call: Call, names: Sequence[str]
-) -> list[tuple[Dim, ...]]:
+def resolve_shapes(dynamic_shapes: Any, call: Call, names: Sequence[str]) -> list[tuple[Dim, ...]]:
     """Give every axis of every input a size or a name.
 
     Args:

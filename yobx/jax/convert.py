@@ -72,7 +72,7 @@ def to_onnx(
     """
     del verbose
     exported, names, shapes = _exported(
-        fn, args, kwargs, input_names, dynamic_shapes, tuple(constraints)
+        fn, args, kwargs, input_names, dynamic_shapes, constraints=tuple(constraints)
     )
     g = GraphBuilder(
         target_opset if isinstance(target_opset, int) else dict(target_opset), name="main"
@@ -103,6 +103,7 @@ def _exported(
     kwargs: Mapping[str, Any] | None,
     input_names: Sequence[str] | None,
     dynamic_shapes: Any,
+    *,
     constraints: tuple[str, ...],
 ) -> tuple[Any, list[str], list[tuple[Any, ...]]]:
     """The exported function, and names and shapes of its inputs."""
@@ -172,7 +173,7 @@ def _export(
         return export.export(jax.jit(keep_whole(flat)), platforms=("cpu",))(*specs)
     except YobxError:
         raise
-    except Exception as error:  # noqa: BLE001 - whatever the function of the user raises
+    except Exception as error:  # whatever the function of the user raises
         sizes = (
             f" The sizes {', '.join(symbols)} are symbolic: if the function needs them as numbers, "
             "pass dynamic_shapes with {} for that input."

@@ -1,4 +1,4 @@
-"""Questions about sizes, asked of the builder's shape engine, and shape vectors made of the answers."""
+"""Questions about sizes, asked of the shape engine, and shape vectors made of the answers."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def reshape_to(g: GraphBuilder, x: str, dims: Sequence[OptimDim | int | None], s
         g: Builder.
         x: Value to reshape.
         dims: Sizes of the result as far as they are known.
-        shape: Name of the integer vector with the result's shape, used when the sizes do not suffice.
+        shape: Name of the integer vector with the result's shape, for sizes not known.
 
     Returns:
         The reshaped value.

@@ -1,7 +1,7 @@
 """A StableHLO module as plain Python objects, detached from the MLIR context it was read from.
 
-Values are compared by identity. Shapes hold an ``int``, or ``None`` for a dynamic dimension; element
-types are numpy dtypes (with those of ``ml_dtypes``).
+Values are compared by identity. Shapes hold an ``int``, or ``None`` for a dynamic dimension;
+element types are numpy dtypes (with those of ``ml_dtypes``).
 """
 
 from __future__ import annotations

@@ -67,7 +67,7 @@ def _primitives(jaxpr: Any) -> Iterator[str]:
 
 
 class _Evaluation:
-    """Runs equations on traced values, with marked primitives wrapped and inner jaxprs rewritten."""
+    """Runs equations on traced values; marked primitives are wrapped, inner jaxprs rewritten."""
 
     def __init__(self) -> None:
         self._rewritten: dict[int, tuple[Any, Any]] = {}

@@ -81,7 +81,7 @@ class _Reader:
 
     def _block(self, block: Any, outer: Mapping[Any, Value]) -> Block:
         values = dict(outer)
-        arguments = []
+        arguments: list[Value] = []
         for argument in block.arguments:
             value = Value(self._type(argument.type), None, len(arguments))
             arguments.append(value)

@@ -53,14 +53,12 @@ def is_identity(kind: str, dtype: np.dtype[Any], value: np.ndarray[Any, Any] | N
     if value is None or value.size != 1:
         return False
     item = value.ravel()[0]
-    if kind in ("add", "xor", "or"):
-        return bool(item == 0)
-    if kind == "mul":
-        return bool(item == 1)
-    if kind == "and":
-        return bool(np.all(np.invert(item) == 0)) if dtype != np.bool_ else bool(item)
+    if kind in ("add", "xor", "or", "mul"):
+        return bool(item == (kind == "mul"))
     if dtype == np.bool_:
-        return bool(item) is (kind == "min")
+        return bool(item) is (kind in ("min", "and"))
+    if kind == "and":
+        return bool(np.invert(item) == 0)
     if dtype.kind in "iu":
         limits = np.iinfo(dtype)
         return int(item) == (limits.min if kind == "max" else limits.max)
@@ -75,16 +73,12 @@ def arg_reduction(block: ir.Block) -> str | None:
     if len(block.arguments) != 4 or len(block.outputs) != 2:
         return None
     left, right = block.arguments[0], block.arguments[2]
-    chosen = block.outputs[0].owner
-    if chosen is None or chosen.name != "stablehlo.select":
-        return None
-    if list(chosen.operands[1:]) != [left, right]:
-        return None
-    index = block.outputs[1].owner
-    if index is None or index.name != "stablehlo.select":
-        return None
-    if list(index.operands[1:]) != [block.arguments[1], block.arguments[3]]:
-        return None
+    for place, output in enumerate(block.outputs):
+        chosen = output.owner
+        if chosen is None or chosen.name != "stablehlo.select":
+            return None
+        if list(chosen.operands[1:]) != block.arguments[place::2]:
+            return None
     directions = {
         op.attributes["comparison_direction"]
         for op in block.operations
@@ -109,7 +103,7 @@ class SortKey:
 
 
 def sort_keys(block: ir.Block) -> tuple[SortKey, ...] | None:
-    """Keys of the comparator of a sort, most significant first; ``None`` if it is something else."""
+    """Keys of the comparator of a sort, most significant first; ``None`` for anything else."""
     return _keys_of(block.outputs[0], block.arguments)
 
 
@@ -141,7 +135,7 @@ def _compared(
 
 
 def _root(value: ir.Value, arguments: Sequence[ir.Value]) -> int | None:
-    """Number of the only argument that a canonicalised key comes from (zeros and NaN made equal)."""
+    """Number of the only argument that a key comes from, zeros and NaN made equal."""
     found: set[int] = set()
     seen: set[ir.Value] = set()
     open_values = [value]

@@ -50,7 +50,7 @@ def _in_range(op: Op, shifted: str, otherwise: Any) -> Tensor:
 @register_stablehlo_op_converter("stablehlo.shift_left")
 def convert_shift_left(g: GraphBuilder, op: Op) -> Tensor:
     """``x << y``, 0 when y is out of range."""
-    return _in_range(op, bits.shift_left(g, *op.compacts()), op.scalar(0))
+    return _in_range(op, bits.shift_left(g, op.compacts()[0], op.compacts()[1]), op.scalar(0))
 
 
 @register_stablehlo_op_converter("stablehlo.shift_right_logical")
@@ -134,9 +134,7 @@ def _join(op: Op, x: str, width: int, whole: np.dtype[Any]) -> str:
     """The last axis as one element, lowest bits first."""
     count = whole.itemsize // width
     shifts = (np.arange(count) * 8 * width).astype(whole)
-    moved = op.g.op.BitShift(
-        op.g.op.Cast(x, to=int(tensor_type(whole))), shifts, direction="LEFT"
-    )
+    moved = op.g.op.BitShift(op.g.op.Cast(x, to=int(tensor_type(whole))), shifts, direction="LEFT")
     parts = op.g.op.Split(moved, num_outputs=count, axis=-1, outputs=count)
     total = parts[0]
     for part in parts[1:]:

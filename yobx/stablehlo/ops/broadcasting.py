@@ -1,4 +1,4 @@
-"""Constants, iota and explicit broadcasts: all of them stay compact until something needs them full."""
+"""Constants, iota and explicit broadcasts: they stay compact until something needs them full."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Calls of marker functions.
 
-Other calls are inlined. The marker functions are made by :mod:`yobx.stablehlo.markers` and are called
-``yobx_<primitive>__end``, with a number behind if there are several; the meaning is that of the CHLO
-operation of the same name.
+Other calls are inlined. The marker functions are made by :mod:`yobx.stablehlo.markers` and are
+called ``yobx_<primitive>__end``, with a number behind if there are several; the meaning is that of
+the CHLO operation of the same name.
 """
 
 from __future__ import annotations

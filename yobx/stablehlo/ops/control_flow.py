@@ -36,7 +36,7 @@ def _case(
     if len(regions) == 1:
         return scope.inline(regions[0], [])
     here = scope.g.op.Equal(index, np.array(first, dtype=np.int32))
-    return _branch(scope, source, here, regions, index, first)
+    return _branch(scope, source, here, regions, index=index, first=first)
 
 
 def _branch(
@@ -44,6 +44,7 @@ def _branch(
     source: ir.Operation,
     condition: str,
     regions: Sequence[ir.Block],
+    *,
     index: str = "",
     first: int = 0,
 ) -> list[Parts]:
@@ -165,7 +166,7 @@ def _counted(op: Op, index: int, bound: ir.Value, fixed: Sequence[bool]) -> list
         _expose(scope, results[i])
     last = _last_counter(op, start, turns, index)
     if not starts:
-        return [outer[i] if i in outer else (last,) for i in range(len(op.source.results))]
+        return [outer.get(i, (last,)) for i in range(len(op.source.results))]
     made = g.op.Loop(turns, None, *starts, body=graph, outputs=len(starts))
     return _results(op, {**outer, index: (last,)}, carried, made)
 

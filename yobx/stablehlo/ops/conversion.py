@@ -61,9 +61,8 @@ def convert_reduce_precision(g: GraphBuilder, op: Op) -> Tensor:
     own = {"float16": (5, 10), "bfloat16": (8, 7), "float32": (8, 23), "float64": (11, 52)}
     if all(a >= b for a, b in zip(bits, own[dtype.name], strict=True)):
         return op.inputs[0]
-    formats = {(5, 10): np.float16, (8, 23): np.float32, (8, 7): "bfloat16"}
+    formats = {(5, 10): 10, (8, 23): 1, (8, 7): 16}
     if bits not in formats:
         raise op.unsupported(f"exponent and mantissa bits {bits}", "Use a format that ONNX has.")
-    code = 16 if bits == (8, 7) else int(tensor_type(formats[bits]))
-    narrow = g.op.Cast(op.compacts()[0], to=code)
+    narrow = g.op.Cast(op.compacts()[0], to=formats[bits])
     return op.elementwise(g.op.Cast(narrow, to=int(tensor_type(dtype))))

@@ -107,7 +107,8 @@ def _windowed(op: Op, x: str, w: str, pads: list[Any], group: int) -> str:
         if static and set(strides) == {1}:
             begins = [r - 1 - p for r, (p, _) in zip(window.reach, pads, strict=True)]
             if min(begins) >= 0:
-                return _transposed(op, x, w, Window(sizes, lhs, dilations), begins, pads, group)
+                spread = Window(sizes, lhs, dilations)
+                return _transposed(op, x, w, window=spread, begins=begins, pads=pads, group=group)
         x = _spread(op, x, lhs)
     if static and any(p < 0 for pair in pads for p in pair):
         cut = [(min(a, 0), min(b, 0)) for a, b in pads]
@@ -127,7 +128,7 @@ def _spread(op: Op, x: str, lhs: tuple[int, ...]) -> str:
 
 
 def _transposed(
-    op: Op, x: str, w: str, window: Window, begins: list[int], pads: list[Any], group: int
+    op: Op, x: str, w: str, *, window: Window, begins: list[int], pads: list[Any], group: int
 ) -> str:
     """A convolution over a spread-out input is the adjoint of a strided one."""
     g, count = op.g, len(begins)

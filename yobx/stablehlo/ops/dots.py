@@ -50,7 +50,7 @@ def _product(op: Op, x: str, y: str, batch: tuple[Axes, Axes], inner: tuple[Axes
     if not inner[0]:
         return _outer(op, x, y, batch, (free[0], free[1]))
     if len(inner[0]) == 1 and len(free[1]) <= 1 and (len(free[0]) <= 1 or not batch[0]):
-        return _matmul(op, x, y, batch, inner, (free[0], free[1]))
+        return _matmul(op, x, y, batch, inner, free=(free[0], free[1]))
     if op.out_dtype().name in ("float32", "float64", "int32", "int64", "float16", "bfloat16"):
         return str(op.emit.Einsum(x, y, equation=_equation(ranks, batch, inner)))
     wide = op.emit.Cast(x, to=7), op.emit.Cast(y, to=7)
@@ -64,6 +64,7 @@ def _matmul(
     y: str,
     batch: tuple[Axes, Axes],
     inner: tuple[Axes, Axes],
+    *,
     free: tuple[Axes, Axes],
 ) -> str:
     """``MatMul`` of `(batch..., free..., k)` and `(batch..., k, free)`; vectors as they are."""

@@ -33,14 +33,33 @@ ONE_TO_ONE = {
     "stablehlo.round_nearest_even": "Round",
     "chlo.erf": "Erf",
 }
+
+
+def tan(g: GraphBuilder, x: str) -> str:
+    """``tan(x)``, in float64 as a quotient."""
+    if has_kernel("Tan", g.opset(""), int(g.get_type(x))):
+        return str(g.op.Tan(x))
+    wide = transcendental.in_float32(g, x)
+    return str(g.op.Cast(g.op.Div(g.op.Sin(wide), g.op.Cos(wide)), to=int(g.get_type(x))))
+
+
+def cosh(g: GraphBuilder, x: str) -> str:
+    """``cosh(x)`` as ``h + 1 / (4 h)``, ``h = exp(abs(x)) / 2``, which does not overflow early."""
+    wide = transcendental.in_float32(g, x)
+    const = transcendental.const
+    half = g.op.Exp(g.op.Sub(g.op.Abs(wide), const(g, wide, np.log(2.0))))
+    result = g.op.Add(half, g.op.Div(const(g, wide, 0.25), half))
+    return str(g.op.Cast(result, to=int(g.get_type(x))))
+
+
 #: The same for functions that the shared lowering writes.
 SHARED: dict[str, Callable[[GraphBuilder, str], str]] = {
     "stablehlo.exponential_minus_one": transcendental.expm1,
     "stablehlo.log_plus_one": transcendental.log1p,
-    "stablehlo.tan": lambda g, x: _tan(g, x),
-    "chlo.tan": lambda g, x: _tan(g, x),
     "chlo.sinh": transcendental.sinh,
-    "chlo.cosh": lambda g, x: _cosh(g, x),
+    "chlo.cosh": cosh,
+    "stablehlo.tan": tan,
+    "chlo.tan": tan,
     "chlo.asinh": transcendental.asinh,
     "chlo.acosh": transcendental.acosh,
     "chlo.atanh": transcendental.atanh,
@@ -65,23 +84,6 @@ def _register_rows() -> None:
 
 
 _register_rows()
-
-
-def _tan(g: GraphBuilder, x: str) -> str:
-    """``tan(x)``, in float64 as a quotient."""
-    if has_kernel("Tan", g.opset(""), int(g.get_type(x))):
-        return str(g.op.Tan(x))
-    wide = transcendental.in_float32(g, x)
-    return str(g.op.Cast(g.op.Div(g.op.Sin(wide), g.op.Cos(wide)), to=int(g.get_type(x))))
-
-
-def _cosh(g: GraphBuilder, x: str) -> str:
-    """``cosh(x)`` as ``h + 1 / (4 h)`` with ``h = exp(abs(x)) / 2``, which does not overflow early."""
-    wide = transcendental.in_float32(g, x)
-    const = transcendental.const
-    half = g.op.Exp(g.op.Sub(g.op.Abs(wide), const(g, wide, np.log(2.0))))
-    result = g.op.Add(half, g.op.Div(const(g, wide, 0.25), half))
-    return str(g.op.Cast(result, to=int(g.get_type(x))))
 
 
 def _is_integer(op: Op) -> bool:
@@ -191,7 +193,7 @@ def convert_minimum(g: GraphBuilder, op: Op) -> Tensor:
 
 @register_stablehlo_op_converter("stablehlo.round_nearest_afz")
 def convert_round_away(g: GraphBuilder, op: Op) -> Tensor:
-    """Nearest integer, halves away from zero: ``trunc(x)`` plus the sign where the rest is >= 1/2."""
+    """Nearest integer, halves away from zero: one more where the rest is at least 1/2."""
     x = op.compacts()[0]
     size = op.emit.Abs(x)
     whole = op.emit.Floor(size)

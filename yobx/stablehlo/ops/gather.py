@@ -1,4 +1,4 @@
-"""Gather: windows of fixed size taken at computed positions, which are moved so that windows fit."""
+"""Gather: windows of fixed size at computed positions, which are moved so that windows fit."""
 
 from __future__ import annotations
 

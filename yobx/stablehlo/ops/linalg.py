@@ -74,9 +74,7 @@ def _cholesky(op: Op, a: str) -> tuple[str, str]:
     def turn(b: GraphBuilder, j: str, states: list[str]) -> tuple[list[str], list[str]]:
         whole = _column(b, states[0], j)
         pivot = _wide(b, b.op.Gather(whole, j, axis=-1), -1)
-        column = b.op.Where(
-            b.op.GreaterOrEqual(rows, j), b.op.Div(whole, b.op.Sqrt(pivot)), zero
-        )
+        column = b.op.Where(b.op.GreaterOrEqual(rows, j), b.op.Div(whole, b.op.Sqrt(pivot)), zero)
         product = b.op.Mul(_wide(b, column, -1), _wide(b, column, -2))
         return [b.op.Sub(states[0], product)], [column]
 
@@ -166,7 +164,7 @@ def convert_lu(g: GraphBuilder, op: Op) -> tuple[str, str, str]:
         a = states[0]
         size = b.op.Where(b.op.GreaterOrEqual(rows, j), b.op.Abs(_column(b, a, j)), op.scalar(-1))
         place = b.op.ArgMax(size, axis=-1, keepdims=1)
-        a = _swap_rows(b, a, j, place, rows, n)
+        a = _swap_rows(b, a, j, place, rows)
         column, row = _column(b, a, j), b.op.Gather(a, j, axis=-2)
         pivot = _wide(b, b.op.Gather(column, j, axis=-1), -1)
         usable = b.op.And(b.op.Greater(rows, j), b.op.Not(b.op.Equal(pivot, zero)))
@@ -184,14 +182,11 @@ def convert_lu(g: GraphBuilder, op: Op) -> tuple[str, str, str]:
     return factors, str(numbers), str(g.op.ReduceMax(is_zero, _last(-1), keepdims=0))
 
 
-def _swap_rows(
-    b: GraphBuilder, a: str, j: str, place: str, rows: np.ndarray[Any, Any], n: int
-) -> str:
+def _swap_rows(b: GraphBuilder, a: str, j: str, place: str, rows: np.ndarray[Any, Any]) -> str:
     """Exchange rows ``j`` and ``place`` (one per batch, shape `(..., 1)`)."""
     index = b.op.Where(b.op.Equal(rows, place), j, rows)
     index = b.op.Where(b.op.Equal(rows, j), place, index)
     spread = b.op.Expand(_wide(b, index, -1), b.op.Shape(a))
-    del n
     return str(b.op.GatherElements(a, spread, axis=-2))
 
 
@@ -217,7 +212,7 @@ def convert_qr(g: GraphBuilder, op: Op) -> tuple[str, str]:
         divisor = b.op.Where(trivial, one, b.op.Sub(alpha, beta))
         vector = b.op.Where(b.op.Equal(rows, j), one, b.op.Div(tail, divisor))
         later = b.op.Greater(columns, j)
-        a = _reflected(b, a, vector, tau, later, zero)
+        a = _reflected(b, a, vector, tau, mask=later, zero=zero)
         stored = b.op.Where(b.op.Greater(rows, j), vector, column)
         stored = b.op.Where(b.op.Equal(rows, j), beta, stored)
         a = b.op.Where(b.op.Equal(columns, j), _wide(b, stored, -1), a)
@@ -228,7 +223,7 @@ def convert_qr(g: GraphBuilder, op: Op) -> tuple[str, str]:
 
 
 def _reflected(
-    b: GraphBuilder, a: str, vector: str, tau: str, mask: Any, zero: np.ndarray[Any, Any]
+    b: GraphBuilder, a: str, vector: str, tau: str, *, mask: Any, zero: np.ndarray[Any, Any]
 ) -> str:
     """``a - tau v (v' a)``, only in the columns of the mask."""
     projection = b.op.MatMul(_wide(b, vector, -2), a)
@@ -251,7 +246,7 @@ def convert_householder_product(g: GraphBuilder, op: Op) -> str:
         tail = b.op.Where(b.op.Greater(rows, j), column, zero)
         vector = b.op.Where(b.op.Equal(rows, j), one, tail)
         tau = _wide(b, b.op.Gather(taus, j, axis=-1), -1)
-        return [_reflected(b, states[0], vector, tau, None, zero)], []
+        return [_reflected(b, states[0], vector, tau, mask=None, zero=zero)], []
 
     identity = np.eye(m, n, dtype=op.out_dtype())
     start = g.op.Expand(identity, g.op.Shape(a))

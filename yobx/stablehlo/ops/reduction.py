@@ -48,7 +48,7 @@ def _reduce(op: Op, kind: str, axes: tuple[int, ...]) -> str:
 
 
 def reduce_axes(op: Op, kind: str, x: str, axes: tuple[int, ...]) -> str:
-    """Emit one reduction without initial value, NaN carried on, sums of narrow floats in float32."""
+    """Emit one reduction without initial value; NaN is carried on."""
     g, dtype = op.g, op.out_dtype()
     if not axes:
         return x

@@ -1,4 +1,4 @@
-"""Scatter: windows combined into the operand at computed positions; those that do not fit are dropped."""
+"""Scatter: windows combined into the operand at computed positions; misfits are dropped."""
 
 from __future__ import annotations
 
@@ -50,7 +50,16 @@ def _scatter(op: Op, reduction: str) -> str:
     if valid is None:
         result = _scatter_nd(op, x, window_index(op, starts, plan, batch_rank), updates, reduction)
     else:
-        result = _scatter_valid(op, x, starts, valid, plan, batch_rank, updates, reduction)
+        result = _scatter_valid(
+            op,
+            x,
+            starts,
+            valid=valid,
+            plan=plan,
+            batch_rank=batch_rank,
+            updates=updates,
+            reduction=reduction,
+        )
     return str(g.op.Transpose(result, perm=inverse(order))) if moved else result
 
 
@@ -78,7 +87,7 @@ def _plan(op: Op) -> tuple[Plan, int]:
 
 
 def _updates(op: Op, plan: Plan) -> str:
-    """Updates as `(batch..., windows..., rest...)`, the rest padded to... its whole axes."""
+    """Updates as `(batch..., windows..., rest...)`, in the order of the index tensor."""
     numbers, g = op.attr("scatter_dimension_numbers"), op.g
     rank = op.in_type().rank
     inserted, batching = numbers["inserted_window_dims"], numbers["input_batching_dims"]
@@ -111,6 +120,7 @@ def _scatter_valid(
     op: Op,
     x: str,
     starts: Any,
+    *,
     valid: Any,
     plan: Plan,
     batch_rank: int,

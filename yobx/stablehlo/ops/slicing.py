@@ -86,9 +86,8 @@ def clamped_starts(op: Op, first: int, room: list[Any]) -> Any:
             parts.append(np.array([min(value[0], limit)]))
             continue
         start = g.op.Unsqueeze(_index(g, op.x(first + i)), np.array([0]))
-        limit = np.array([limit]) if isinstance(limit, int) else limit
         low = g.op.Max(start, np.array([0])) if op.in_type(first + i).dtype.kind == "i" else start
-        parts.append(g.op.Min(low, limit))
+        parts.append(g.op.Min(low, np.array([limit]) if isinstance(limit, int) else limit))
     return parts[0] if len(parts) == 1 else g.op.Concat(*parts, axis=0)
 
 
@@ -219,7 +218,7 @@ def joined_grid(g: GraphBuilder, columns: list[tuple[Any, list[int]]]) -> Any:
 
 
 def stacked(g: GraphBuilder, columns: list[Any]) -> Any:
-    """Broadcast int64 columns of shape `(..., 1)` against each other and join them on the last axis."""
+    """Broadcast int64 columns of shape `(..., 1)` against each other and join them."""
     if all(isinstance(c, np.ndarray) for c in columns):
         return np.concatenate(np.broadcast_arrays(*columns), axis=-1).astype(np.int64)
     if len(columns) == 1:

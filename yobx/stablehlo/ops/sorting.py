@@ -48,7 +48,7 @@ def _sorted(op: Op, x: str, key: SortKey, axis: int, order: str) -> tuple[str, s
 
 
 def top_k(op: Op, x: str, axis: int, k: int | None, *, largest: bool) -> tuple[str, str]:
-    """Emit the ``k`` first elements in order and their int64 positions; all elements for ``None``."""
+    """Emit the ``k`` first elements (``None``: all) in order, and their int64 positions."""
     g = op.g
     size = dims_of(g, x)[axis]
     if k is not None:

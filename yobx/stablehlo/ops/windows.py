@@ -139,7 +139,7 @@ def running(op: Op, block: ir.Block, x: str, axis: int, *, reverse_order: bool) 
     result = scope.run(block, arguments)[0][0].full(body, scope.lineage)
     body.make_tensor_output(body.unique_name("next"), source=result)
     body.make_tensor_output(body.unique_name("out"), source=result)
-    keywords = {"scan_input_axes": [axis], "scan_output_axes": [axis]}
+    keywords: dict[str, Any] = {"scan_input_axes": [axis], "scan_output_axes": [axis]}
     if reverse_order:
         keywords |= {"scan_input_directions": [1], "scan_output_directions": [1]}
     made = g.op.Scan(start, x, body=body, num_scan_inputs=1, outputs=2, **keywords)
