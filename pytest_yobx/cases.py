@@ -50,10 +50,10 @@ def binding_label(binding: Any) -> str:
 def cases_for(settings: Settings, marker: Mapping[str, Any] | None = None) -> list[Case]:
     """The cells of a model: every opset with every binding."""
     options = dict(marker or {})
-    opsets = options.get("target_opset", settings.target_opset) or (None,)
+    opsets: Any = options.get("target_opset", settings.target_opset) or (None,)
     if isinstance(opsets, (int, Mapping)):
         opsets = (opsets,)
-    bindings = options.get("bindings") or settings.bindings
+    bindings: Any = options.get("bindings") or settings.bindings
     if isinstance(bindings, (str, Mapping)):
         bindings = (bindings,)
     return [Case(opset, binding) for opset in opsets for binding in bindings]
@@ -155,7 +155,7 @@ def finish(result: CheckResult, item: pytest.Item, settings: Settings) -> None:
             report.artifacts = shown_path(folder)
     attach(item, report)
     if not passed:
-        report.raise_if_failed()
+        result.raise_if_failed()
 
 
 def shown_path(path: Path) -> str:

@@ -113,7 +113,7 @@ def models_wanted(config: pytest.Config) -> bool:
     return False
 
 
-def is_model_function(name: str, target: Any) -> bool:
+def is_model_function(target: Any) -> bool:
     """Whether a function is marked and returns a model, instead of using our fixtures."""
     marks = getattr(target, "pytestmark", [])
     marks = marks if isinstance(marks, list) else [marks]
@@ -129,19 +129,12 @@ def run_model_function(item: pytest.Function) -> None:
     """Calls a marked function and checks the model it returns."""
     __tracebackhide__ = True
     settings: Settings = item._request.getfixturevalue("yobx_settings")
-    case = (
-        item.callspec.params["yobx_case"] if hasattr(item, "callspec") else cases_for(settings)[0]
-    )
+    parameters = dict(item.callspec.params) if hasattr(item, "callspec") else {}
+    chosen = parameters.pop("yobx_case", None)
+    case = chosen if isinstance(chosen, Case) else cases_for(settings)[0]
     names = [name for name in item._fixtureinfo.argnames if name in item.funcargs]
     arguments = {name: item.funcargs[name] for name in names if name != "yobx_case"}
-    owner = f"{item.nodeid.partition('[')[0]}"
-    varying = {
-        k: v
-        for k, v in getattr(getattr(item, "callspec", None), "params", {}).items()
-        if k != "yobx_case"
-    }
-    if varying:
-        owner += f"[{varying!r}]"
+    owner = item.nodeid.partition("[")[0] + (f"[{parameters!r}]" if parameters else "")
 
     def load() -> Any:
         return interpret(item.obj(**arguments), item.name)

@@ -76,7 +76,8 @@ class Entry:
         except ModuleNotFoundError as error:
             if error.name and module_name.startswith(error.name):
                 raise EntryError(
-                    f"yobx_models entry {self.target!r}: there is no module {error.name!r}. It is looked for "
+                    f"yobx_models entry {self.target!r}: there is no module {error.name!r}. It is "
+                    "looked for "
                     "from pytest's root folder and among the installed packages."
                 ) from error
             raise
@@ -94,12 +95,13 @@ class Entry:
         companion = path.with_name(f"{path.stem}_reference.py")
         if not companion.is_file():
             raise EntryError(
-                f"yobx_models entry {self.target!r}: an .onnx file is compared with its original. Write "
+                f"yobx_models entry {self.target!r}: an .onnx file is compared with its original. "
+                "Write "
                 f"{companion.name} beside it, with a function reference(*inputs) over numpy arrays."
             )
         spec = importlib.util.spec_from_file_location(f"yobx_reference_{path.stem}", companion)
-        assert spec is not None
-        assert spec.loader is not None
+        if spec is None or spec.loader is None:
+            raise EntryError(f"{companion} cannot be imported.")
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
         if not callable(getattr(module, "reference", None)):
@@ -195,7 +197,8 @@ def _files(pattern: str, root: Path) -> list[Entry]:
     if not usable:
         other = f"; {found[0]} is no model" if found else ""
         problem = (
-            f"yobx_models entry {pattern!r} matches no .keras or .onnx file and no SavedModel folder "
+            f"yobx_models entry {pattern!r} matches no .keras or .onnx file and no SavedModel "
+            "folder "
             f"under {root}{other}. An import path has the form package.module:attribute."
         )
         return [Entry(pattern, pattern, problem)]

@@ -246,7 +246,10 @@ def read_settings(config: pytest.Config) -> Settings:
         try:
             values[option.name] = option.parse(str(text)) if text else option.parse("")
         except ValueError as error:
-            message = f"yobx: {origin} takes {option.metavar} ({option.help}). Received: {text!r}: {error}"
+            message = (
+                f"yobx: {origin} takes {option.metavar} ({option.help}). Received: {text!r}: "
+                f"{error}"
+            )
             raise pytest.UsageError(message) from error
     root = config.rootpath
     return Settings(**values, root=root, active=bool(config.getoption("--yobx")))

@@ -23,7 +23,8 @@ def pytest_configure(config: pytest.Config) -> None:
     """Reads the settings and declares the marker."""
     config.addinivalue_line(
         "markers",
-        "yobx(**options): the function returns a model (with inputs) to convert and compare; the options "
+        "yobx(**options): the function returns a model (with inputs) to convert and compare; the "
+        "options "
         "are those of yobx.verification.check_conversion",
     )
     collection.remember(config, options.read_settings(config))
@@ -89,22 +90,20 @@ def pytest_collection_modifyitems(
 def pytest_pycollect_makeitem(collector: Any, name: str, obj: object) -> Generator[None, Any, Any]:
     """With ``--yobx`` a marked function is collected whatever its name."""
     result = yield
-    if result is None and collector.config.getoption("--yobx"):
-        if collection.is_model_function(name, obj):
-            result = list(collector._genfunctions(name, obj))
+    active = collector.config.getoption("--yobx")
+    if result is None and active and collection.is_model_function(obj):
+        result = list(collector._genfunctions(name, obj))
     return result
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """One test for each opset and binding, for marked functions and for tests that ask for the
-    case.
-    """
-    is_model = collection.is_model_function(metafunc.function.__name__, metafunc.function)
+    """One test for each opset and binding."""
+    is_model = collection.is_model_function(metafunc.function)
     if not is_model and "yobx_case" not in metafunc.fixturenames:
         return
     if "yobx_case" not in metafunc.fixturenames:
         metafunc.fixturenames.append("yobx_case")
-    marker = {}
+    marker: dict[str, Any] = {}
     for mark in reversed(list(metafunc.definition.iter_markers("yobx"))):
         marker.update(mark.kwargs)
     cases = cases_for(collection.settings_of(metafunc.config), marker)
@@ -118,7 +117,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     """A marked function returns its model: it is checked, with or without ``--yobx``."""
-    if not collection.is_model_function(pyfuncitem.name, pyfuncitem.obj):
+    if not collection.is_model_function(pyfuncitem.obj):
         return None
     __tracebackhide__ = True
     collection.run_model_function(pyfuncitem)

@@ -74,7 +74,7 @@ class Collected:
         row.seconds += report.duration
         row.reports = payload["reports"] or row.reports
         if report.when == "call" or report.failed:
-            outcome = "error" if report.failed and report.when != "call" else report.outcome
+            outcome: str = "error" if report.failed and report.when != "call" else report.outcome
             if hasattr(report, "wasxfail"):
                 outcome = "xfailed" if report.skipped else "xpassed"
             row.outcome = outcome if row.outcome != "failed" else row.outcome

@@ -21,7 +21,7 @@ _WRITTEN = pytest.StashKey[list[str]]()
 def as_data(collected: Collected, settings: Settings) -> dict[str, Any]:
     """The session as JSON data."""
     rows = sorted(collected.rows.values(), key=lambda row: row.nodeid)
-    environment = next((r["environment"] for row in rows for r in row.reports), {})
+    environment: dict[str, str] = next((r["environment"] for row in rows for r in row.reports), {})
     totals: dict[str, int] = {}
     for row in rows:
         totals[row.outcome] = totals.get(row.outcome, 0) + 1
@@ -104,7 +104,8 @@ def show(reporter: Any, config: pytest.Config, collected: Collected, settings: S
         _write_table(reporter, header, table, [row.outcome for row in rows])
     if not collected.executed:
         reporter.write_line(
-            "nothing was checked: no entry of yobx_models, no function marked yobx and no test using "
+            "nothing was checked: no entry of yobx_models, no function marked yobx and no test "
+            "using "
             "assert_converts ran. This run is red.",
             red=True,
             bold=True,

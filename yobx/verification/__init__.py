@@ -1,17 +1,15 @@
-"""Proof that a converted model does what its original does: comparison, shape proof,
-localisation.
-"""
+"""Proof that a converted model does what its original does."""
 
 from __future__ import annotations
 
 from yobx.verification.check import (
-    CheckResult,
     PreparedCheck,
     check_conversion,
     check_shapes,
     prepare_check,
     run_check,
 )
+from yobx.verification.evidence import CheckResult
 from yobx.verification.options import CheckKeywords, CheckOptions
 from yobx.verification.report import PHASES, ConversionReport, Outcome
 from yobx.verification.sources import register_source

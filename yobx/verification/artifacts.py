@@ -10,7 +10,7 @@ import numpy as np
 import onnx
 
 if TYPE_CHECKING:
-    from yobx.verification.check import BindingRun, CheckResult
+    from yobx.verification.evidence import BindingRun, CheckResult
 
 __all__ = ["write_artifacts"]
 
@@ -64,7 +64,8 @@ def main():
             wrong += bool(np.nanmax(error, initial=0.0) > {tolerance!r})
         else:
             same = got.dtype == want.dtype and got.shape == want.shape and bool((got == want).all())
-            print(name, got.dtype, got.shape, "equal" if same else f"differs from {{want.dtype}} {{want.shape}}")
+            verdict = "equal" if same else f"differs from {{want.dtype}} {{want.shape}}"
+            print(name, got.dtype, got.shape, verdict)
             wrong += not same
     print("wrong outputs:", wrong)
     return wrong

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -106,14 +106,18 @@ def choose_bindings(
     if not natural:
         return [Binding("sample", {})]
     taken = _fixed_sizes(model)
-    first = _primes_for(axes, natural, taken)
-    second = _primes_for(axes, natural, taken | set(first.values()))
+    grown = _primes_for(axes, natural, taken, grow=True)
+    shrunk = _primes_for(axes, natural, taken | set(grown.values()), grow=False)
+    batch_primes = {s: grown[s] if s in _batch_symbols(axes) else n for s, n in natural.items()}
+    # What to try when the source refuses: smaller sizes, then the sizes as given.
+    given = Binding("primes", batch_primes)
+    smaller = Binding("primes", {s: min(grown[s], shrunk[s]) for s in grown}, given)
     sample_binding = Binding("sample", natural)
     batch_only = {s: 1 if s in _batch_symbols(axes) else size for s, size in natural.items()}
     ones = Binding("ones", dict.fromkeys(natural, 1), Binding("ones", batch_only))
     ready = {
-        "primes": Binding("primes", first, _softer("primes", axes, natural, first)),
-        "primes2": Binding("primes2", second, _softer("primes2", axes, natural, second)),
+        "primes": Binding("primes", grown, smaller if smaller.sizes != grown else None),
+        "primes2": Binding("primes2", shrunk, replace(given, label="primes2")),
         "ones": ones,
         "sample": sample_binding,
     }
@@ -122,7 +126,8 @@ def choose_bindings(
         if isinstance(entry, str):
             if entry not in ready:
                 raise ArgumentError(
-                    f"a binding is one of {', '.join(ready)}, or a dict symbol -> size. Received: {entry!r}.",
+                    f"a binding is one of {', '.join(ready)}, or a dict symbol -> size. Received: "
+                    f"{entry!r}.",
                     argument="bindings",
                 )
             chosen.append(ready[entry])
@@ -182,33 +187,26 @@ def _fixed_sizes(model: onnx.ModelProto) -> set[int]:
 
 
 def _primes_for(
-    axes: Sequence[InputAxes], natural: Mapping[str, int], taken: set[int]
+    axes: Sequence[InputAxes], natural: Mapping[str, int], taken: set[int], *, grow: bool
 ) -> dict[str, int]:
-    """A distinct prime near the sample size for each symbol.
+    """A distinct prime near the sample size for each symbol, not below 5 for a batch.
 
-    Batch sizes grow from 5. Other sizes shrink first: positions beyond the sample may not exist
-    (an embedding of positions), smaller ones always do.
+    Growing keeps every element of the sample. Shrinking keeps to what exists for certain: there
+    may be no positions beyond the sample.
     """
     used = set(taken)
     batch = _batch_symbols(axes)
     result = {}
     for symbol, size in natural.items():
-        if symbol in batch:
-            choice = _next_prime(max(_SMALLEST_BATCH, min(size, 13)), used)
-        else:
-            choice = _previous_prime(size, used) or _next_prime(max(size, 2), used)
+        least = _SMALLEST_BATCH if symbol in batch else 2
+        choice = None
+        if not grow and symbol not in batch:
+            choice = _previous_prime(size, used)
+        if choice is None:
+            choice = _next_prime(max(least, size), used)
         used.add(choice)
         result[symbol] = choice
     return result
-
-
-def _softer(
-    label: str, axes: Sequence[InputAxes], natural: Mapping[str, int], primes: Mapping[str, int]
-) -> Binding | None:
-    """Primes for batch sizes alone; other sizes as given (a network may want multiples of 32)."""
-    batch = _batch_symbols(axes)
-    sizes = {s: primes[s] if s in batch else size for s, size in natural.items()}
-    return None if sizes == dict(primes) else Binding(label, sizes)
 
 
 def _custom(entry: Mapping[str, int], natural: Mapping[str, int]) -> Binding:
@@ -241,8 +239,8 @@ def _next_prime(start: int, used: Iterable[int]) -> int:
 
 
 def _previous_prime(start: int, used: Iterable[int]) -> int | None:
-    """The largest free prime up to `start`, not below two thirds of it."""
-    for number in range(start, max(2, (2 * start) // 3), -1):
+    """The largest free prime up to `start`, not below a third of it."""
+    for number in range(start, max(1, start // 3), -1):
         if _is_prime(number) and number not in used:
             return number
     return None

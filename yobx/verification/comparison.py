@@ -107,7 +107,10 @@ def compare_values(
     if got_name != want_name:
         return _refused(name, "dtype", f"{got_name}, the source gives {want_name}", got)
     if got.ndim != want.ndim:
-        message = f"rank {got.ndim} {list(got.shape)}, the source gives rank {want.ndim} {list(want.shape)}"
+        message = (
+            f"rank {got.ndim} {list(got.shape)}, the source gives rank {want.ndim} "
+            f"{list(want.shape)}"
+        )
         return _refused(name, "rank", message, got)
     if got.shape != want.shape:
         return _refused(
@@ -141,7 +144,8 @@ def _compare_exact(
         excused = wrong & allowance.unstable
         if excused.any():
             report.notes.append(
-                f"{int(excused.sum())} elements differ where rounding alone turns the result over: undecided"
+                f"{int(excused.sum())} elements differ where rounding alone turns the result "
+                "over: undecided"
             )
             report.outcome = Outcome.WARNING
         wrong = wrong & ~allowance.unstable
@@ -183,7 +187,8 @@ def _compare_floats(
     value_wrong = finite & (error > allowed) & (ulp > allowance.ulp)
     _statistics(report, error, wide_want, ulp, finite)
     if (allowance.absolute is not None or allowance.ulp) and finite.any():
-        _measure_budget(report, error, allowed, wide_want, finite, allowance)
+        spread = max(_spread(wide_want[finite]), _spread(wide_got[finite]))
+        _measure_budget(report, error[finite], allowed[finite], spread, allowance)
     if not allowance.zero_sign and zero_wrong.any():
         report.notes.append(
             f"the sign of {int(zero_wrong.sum())} zeros differs (left open by the operators)"
@@ -281,23 +286,25 @@ def _histogram(error: NDArray[np.float64]) -> list[tuple[str, int]]:
     return rows
 
 
+def _spread(values: NDArray[Any]) -> float:
+    """How much an output varies; the magnitude of a constant one."""
+    return float(np.std(values)) or float(np.abs(values).max())
+
+
 def _measure_budget(
     report: OutputReport,
     error: NDArray[np.float64],
     allowed: NDArray[np.float64],
-    want: NDArray[Any],
-    finite: _Mask,
+    spread: float,
     allowance: Allowance,
 ) -> None:
+    """How much of the allowance is used, and how much the output itself varies."""
     with np.errstate(divide="ignore", invalid="ignore"):
         used = np.where(error == 0.0, 0.0, error / allowed)
-    report.budget_used = float(used[finite].max())
-    spread = float(np.std(want[finite])) if want.size > 1 else float(np.abs(want).max())
-    if spread == 0.0:
-        spread = float(np.abs(want[finite]).max())
+    report.budget_used = float(used.max())
     if spread == 0.0 or allowance.rms is None:
         return
-    report.relative_budget = float(np.median(allowed[finite])) / spread
+    report.relative_budget = float(np.median(allowed)) / spread
     if report.relative_budget > allowance.blind_above:
         report.outcome, report.category = Outcome.FAILED, "values"
         report.notes.append(
@@ -307,7 +314,8 @@ def _measure_budget(
     elif report.relative_budget > allowance.weak_above:
         report.outcome = Outcome.WARNING
         report.notes.append(
-            f"weak: rounding alone moves the output by {report.relative_budget:.1%} of its own spread"
+            f"weak: rounding alone moves the output by {report.relative_budget:.1%} of its own "
+            "spread"
         )
 
 

@@ -1,6 +1,4 @@
-"""Dtypes as comparison needs them: bit patterns, units in the last place, wide copies for
-statistics.
-"""
+"""Dtypes as comparison needs them: bit patterns, last places, wide copies."""
 
 from __future__ import annotations
 
@@ -56,9 +54,7 @@ def epsilon_half(dtype: np.dtype[Any]) -> float:
 
 
 def widen(array: NDArray[Any]) -> NDArray[Any]:
-    """A float64 (or complex128) copy for statistics; integers become Python-wide objects only when
-    needed.
-    """
+    """A float64 (or complex128) copy for statistics."""
     if is_complex(array.dtype):
         return array.astype(np.complex128)
     return array.astype(np.float64)
@@ -102,9 +98,7 @@ def ulp_distance(got: NDArray[Any], want: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def spacing(values: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[np.float64]:
-    """Size of one unit in the last place of `dtype` at each value (float64), subnormals
-    included.
-    """
+    """Size of one unit in the last place of `dtype` at each value, in float64."""
     info = ml_dtypes.finfo(dtype)
     magnitude = np.maximum(np.abs(values.astype(np.float64)), float(info.smallest_normal))
     exponent = np.floor(np.log2(magnitude))

@@ -1,6 +1,4 @@
-"""Example inputs from what a model declares, and resized inputs for other sizes of the dynamic
-axes.
-"""
+"""Example inputs from what a model declares, and inputs resized to other sizes."""
 
 from __future__ import annotations
 
@@ -93,22 +91,17 @@ def resize(array: NDArray[Any], shape: Sequence[int], rng: np.random.Generator) 
 def _grown(array: NDArray[Any], axis: int, size: int, rng: np.random.Generator) -> NDArray[Any]:
     have = array.shape[axis]
     extra = size - have
-    first = np.take(array, rng.integers(0, have, extra), axis=axis)
+    places = rng.integers(0, have, extra)
+    first = np.take(array, places, axis=axis)
     if is_float(array.dtype) and not _whole(array):
-        # Two different places where there are two; one place alone is moved within the range of
-        # the array.
-        other = (
-            np.take(array, rng.integers(0, have, extra), axis=axis) if have > 1 else array.mean()
-        )
+        wide: np.dtype[Any] = np.dtype(np.complex128 if array.dtype.kind == "c" else np.float64)
+        # Another place where there is one; a single place is moved towards the mean.
+        others = (places + rng.integers(1, max(have, 2), extra)) % have
+        other = np.take(array, others, axis=axis) if have > 1 else array.astype(wide).mean()
         share = [1] * array.ndim
         share[axis] = extra
         weight = rng.uniform(0.1, 0.9, share)
-        first = (
-            first.astype(np.complex128 if array.dtype.kind == "c" else np.float64) * weight
-        ) + (
-            np.asarray(other).astype(np.complex128 if array.dtype.kind == "c" else np.float64)
-            * (1.0 - weight)
-        )
+        first = first.astype(wide) * weight + np.asarray(other).astype(wide) * (1.0 - weight)
     grown: NDArray[Any] = np.concatenate([array, first.astype(array.dtype)], axis=axis)
     return grown
 

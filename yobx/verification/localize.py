@@ -72,7 +72,10 @@ def localize(evidence: Evidence, sensitivity: Sensitivity, output: str) -> Local
     if _only_optimised(evidence, sensitivity, output):
         found.value, found.node = output, describe_node(evidence.model, output)
         found.verdict, found.method = "runtime", "onnxruntime without graph optimisation"
-        found.reason = "without graph optimisation onnxruntime agrees with the source → an optimisation of the run time is off"
+        found.reason = (
+            "without graph optimisation onnxruntime agrees with the source → an optimisation of "
+            "the run time is off"
+        )
         _describe_origin(found, evidence.model, output)
         return found
     names = [name for name in observable_values(evidence.model) if name in evidence.values]
@@ -141,7 +144,7 @@ def _first_difference(
     if not found.compared:
         return None, []
     allowances = _allowances(evidence, sensitivity, comparable)
-    agreeing = []
+    agreeing: list[str] = []
     for name in comparable:
         report = compare(name, evidence.values[name], theirs[name], allowances[name])
         if report.failed:
@@ -264,48 +267,46 @@ def _still_fails(
     return len(part.graph.node) if error > 0.1 * (difference.rms or 0.0) else 0
 
 
-# ---- without values of the source
-# ----------------------------------------------------------------------------
+# ---- without values of the source ----------------------------------------------------------------
 
 
 def _without_values(
     found: Localization, evidence: Evidence, sensitivity: Sensitivity, output: str
 ) -> Localization:
-    """Checks every node alone against float64: either one is off, or the graph is another
-    function.
-    """
+    """Evaluates the whole graph in float64: whom it agrees with is right."""
     model = evidence.model
-    nodes = list(model.graph.node)
+    found.value, found.node = output, describe_node(model, output)
+    _describe_origin(found, model, output)
     if found.compared:
-        found.reason = (
-            "every intermediate value that could be compared agrees; the difference lies after them"
-        )
-    if len(nodes) > _MOST_NODES_ALONE:
-        found.reason = (
-            found.reason or f"{len(nodes)} nodes are too many to check each against float64"
-        )
+        found.reason = "every intermediate value that could be compared agrees; "
+    count = len(model.graph.node)
+    if count > _MOST_NODES_ALONE:
+        found.reason += f"{count} nodes are too many to evaluate in float64"
         return found
-    found.method = found.method or "each node alone against float64"
-    checked = 0
-    for node in nodes:
-        name = next((o for o in node.output if o), "")
-        verdict = _node_alone(evidence, sensitivity, node, name)
-        checked += verdict is not None
-        if verdict is not None and verdict.failed:
-            found.value, found.node = name, describe_node(model, name)
-            found.difference, found.verdict = verdict, "runtime"
-            found.reason = "onnxruntime is off on this node by itself: float64 gives another value on the same inputs"
-            _describe_origin(found, model, name)
-            return found
-    found.compared = found.compared or checked
-    unknown = len(nodes) - checked
-    if not found.value:
-        found.value, found.node = output, describe_node(model, output)
-        _describe_origin(found, model, output)
-    rest = f" ({unknown} nodes have no float64 reference)" if unknown else ""
-    found.verdict = "converter" if not unknown else "undecided"
-    found.reason = f"each of {checked} nodes computes what its operator says{rest} → the converted graph is another function"
+    found.method = found.method or "the whole graph in float64"
+    exact = evaluate(piece(model, list(evidence.feeds), output, evidence.feeds), evidence.feeds)
+    ours, theirs = evidence.values.get(output), evidence.expected[output]
+    if exact is None or np.shape(exact) != np.shape(theirs):
+        found.reason += "the graph has no float64 reference"
+        return found
+    found.verdict, words = _verdict(exact, ours, theirs, evidence.source.framework)
+    found.reason += words
+    if found.verdict == "runtime":
+        _first_inexact_node(found, evidence, sensitivity)
     return found
+
+
+def _first_inexact_node(found: Localization, evidence: Evidence, sensitivity: Sensitivity) -> None:
+    """The first node that is off on its own inputs, without any documented exception."""
+    for node in evidence.model.graph.node:
+        name = next((o for o in node.output if o), "")
+        report = _node_alone(evidence, sensitivity, node, name)
+        if report is not None and report.failed:
+            found.value, found.node = name, describe_node(evidence.model, name)
+            found.difference, found.inputs_agree = report, True
+            found.reason += "; this node is the first that is off on its own inputs"
+            _describe_origin(found, evidence.model, name)
+            return
 
 
 def _node_alone(
@@ -314,20 +315,17 @@ def _node_alone(
     ours = evidence.values.get(name)
     if not isinstance(ours, np.ndarray) or not is_float(ours.dtype):
         return None
-    starts = [n for n in evidence.values if n != name]
-    if any(
-        i and i not in evidence.values and i not in _weights(evidence.model) for i in node.input
-    ):
+    known = {*evidence.values, *(t.name for t in evidence.model.graph.initializer), ""}
+    if not known.issuperset(node.input):
         return None
+    starts = [value for value in evidence.values if value != name]
     part = piece(evidence.model, starts, name, evidence.values)
-    exact = evaluate(part, {v.name: evidence.values[v.name] for v in part.graph.input})
+    feeds = {v.name: np.asarray(evidence.values[v.name]) for v in part.graph.input}
+    exact = evaluate(part, feeds)
     if exact is None or np.shape(exact) != ours.shape:
         return None
     alone = Sensitivity(part, sensitivity.tolerances, sensitivity.provider, sensitivity.seed)
-    feeds = {v.name: np.asarray(evidence.values[v.name]) for v in part.graph.input}
-    allowance = alone.strict(name, ours.dtype) or alone.measure(feeds, {name: ours}, [name])[name]
+    allowance = alone.strict(name, ours.dtype, exceptions=False)
+    if allowance is None:
+        allowance = alone.measure(feeds, {name: ours}, [name])[name]
     return compare(name, ours, np.asarray(exact).astype(ours.dtype), allowance)
-
-
-def _weights(model: onnx.ModelProto) -> set[str]:
-    return {tensor.name for tensor in model.graph.initializer}

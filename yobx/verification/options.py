@@ -1,6 +1,4 @@
-"""The options of one check: those of a conversion, by the same name, and those of the
-comparison.
-"""
+"""The options of one check: those of a conversion, and those of the comparison."""
 
 from __future__ import annotations
 
@@ -29,6 +27,7 @@ CONVERSION = (
     "signature",
     "tag",
     "allow_unsafe",
+    "constraints",
 )
 
 
@@ -46,6 +45,7 @@ class CheckKeywords(TypedDict, total=False):
     signature: str | None
     tag: str | Sequence[str] | None
     allow_unsafe: bool
+    constraints: Sequence[str]
     reference: Any
     name: str
     bindings: Sequence[BindingRequest] | BindingRequest | None
@@ -73,6 +73,7 @@ class CheckOptions:
         signature: Signature of a SavedModel.
         tag: Tag of a SavedModel.
         allow_unsafe: Whether a Keras archive may run code that it contains.
+        constraints: For JAX: what holds between symbolic sizes.
         reference: For a ready ONNX model: a callable over numpy arrays, or another ONNX model.
         name: Name of the model in the report.
         bindings: Sizes of the dynamic axes to try: ``primes``, ``primes2``, ``ones``, ``sample``,
@@ -96,6 +97,7 @@ class CheckOptions:
     signature: str | None = None
     tag: str | Sequence[str] | None = None
     allow_unsafe: bool = False
+    constraints: Sequence[str] = ()
     reference: Any = None
     name: str = ""
     bindings: Sequence[BindingRequest] | BindingRequest | None = None

@@ -145,6 +145,7 @@ class ShapeMismatch:
         runtime: What came out.
         binding: Label and sizes of the binding.
         message: The whole sentence, naming the dimension.
+        kind: ``dtype``, ``rank``, ``shape`` or ``bound``.
     """
 
     value: str
@@ -153,6 +154,7 @@ class ShapeMismatch:
     runtime: str
     binding: str
     message: str
+    kind: str = "shape"
 
 
 @dataclass
@@ -290,9 +292,7 @@ class ConversionReport:
 
     @property
     def passed(self) -> bool:
-        """Whether no phase failed and something was really compared (shapes, if only those
-        apply).
-        """
+        """Whether no phase failed and something was compared (shapes, if only those apply)."""
         if self.failed_phase:
             return False
         if self.phase("values").outcome is Outcome.NOT_APPLICABLE:
@@ -305,9 +305,7 @@ class ConversionReport:
         return sum(phase.seconds for phase in self.phases)
 
     def as_dict(self) -> dict[str, Any]:
-        """The report as JSON data, with ``schema`` 1; not-a-number and infinities become
-        strings.
-        """
+        """The report as JSON data of schema 1; NaN and infinities become strings."""
         data = _plain(asdict(self))
         summary = {"passed": self.passed, "failed_phase": self.failed_phase}
         return {"schema": SCHEMA, **summary, "seconds": self.seconds, **data}
@@ -347,14 +345,17 @@ class ConversionReport:
 
         return render(self)
 
-    def raise_if_failed(self) -> None:
+    def raise_if_failed(self, cause: BaseException | None = None) -> None:
         """Raises when the check did not pass.
+
+        Args:
+            cause: What the model or the converter raised, if it did.
 
         Raises:
             VerificationError: With the one-screen text as its message.
         """
         if not self.passed:
-            raise VerificationError(self.text())
+            raise VerificationError(self.text()) from cause
 
 
 _NON_FINITE = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}

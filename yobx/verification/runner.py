@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from onnx import helper
 
 from yobx.errors import ArgumentError
+from yobx.verification.boundary import Attempt, one_line
 from yobx.verification.stderr_capture import captured_stderr
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "RunResult",
     "Session",
     "exposed",
+    "fits_in_memory",
     "input_names",
     "observable_values",
 ]
@@ -131,7 +133,8 @@ class Session:
         available = onnxruntime.get_available_providers()
         if provider not in available:
             raise ArgumentError(
-                f"the execution provider must be one that onnxruntime has here. Received: provider={provider!r}. "
+                "the execution provider must be one that onnxruntime has here. Received: "
+                f"provider={provider!r}. "
                 f"Available: {', '.join(available)}.",
                 argument="provider",
             )
@@ -141,12 +144,12 @@ class Session:
         if not optimise:
             options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
         with tempfile.TemporaryDirectory(prefix="yobx-") as folder, captured_stderr() as captured:
-            try:
+            with Attempt() as attempt:
                 self.raw = onnxruntime.InferenceSession(
                     _loadable(model, Path(folder)), options, providers=[provider]
                 )
-            except Exception as error:
-                raise LoadError(_first_lines(error)) from error
+            if attempt.error is not None:
+                raise LoadError(one_line(attempt.error)) from attempt.error
         self.warnings = captured.warnings
         self.outputs = [output.name for output in self.raw.get_outputs()]
         self._types = {value.name: value.type for value in self.raw.get_inputs()}
@@ -174,10 +177,11 @@ class Session:
         """
         wanted = self.outputs if names is None else list(names)
         with captured_stderr() as captured:
-            try:
+            values: list[Any] = []
+            with Attempt() as attempt:
                 values = self._run(feeds, wanted)
-            except Exception as error:
-                raise RunError(_first_lines(error)) from error
+            if attempt.error is not None:
+                raise RunError(one_line(attempt.error)) from attempt.error
         return RunResult(dict(zip(wanted, values, strict=True)), captured.warnings)
 
     def _run(self, feeds: Mapping[str, NDArray[Any]], wanted: list[str]) -> list[Any]:
@@ -220,21 +224,20 @@ def _from_ort(value: Any) -> Any:
     return np.frombuffer(raw, dtype=dtype).reshape(shape)
 
 
+def fits_in_memory(model: onnx.ModelProto) -> bool:
+    """Whether the model can be serialised: protobuf refuses more than 2 GB."""
+    weights = sum(len(tensor.raw_data) for tensor in model.graph.initializer)
+    return weights < _SERIAL_LIMIT and model.ByteSize() < _SERIAL_LIMIT
+
+
 def _loadable(model: onnx.ModelProto | str | Path, folder: Path) -> bytes | str:
-    """What onnxruntime loads: bytes, or a file with external data when the model is too large for
-    bytes.
-    """
+    """What onnxruntime loads: bytes, or a file when the model is too large for bytes."""
     if not isinstance(model, onnx.ModelProto):
         return str(model)
-    if model.ByteSize() < _SERIAL_LIMIT:
+    if fits_in_memory(model):
         return model.SerializeToString()
     copy = onnx.ModelProto()
     copy.CopyFrom(model)
     path = folder / "model.onnx"
     onnx.save(copy, str(path), save_as_external_data=True, location="weights.bin")
     return str(path)
-
-
-def _first_lines(error: Exception, limit: int = 600) -> str:
-    text = " ".join(str(error).split())
-    return text if len(text) <= limit else f"{text[:limit]}…"

@@ -113,9 +113,7 @@ class _Symbols:
     producers: dict[str, str] = field(default_factory=dict)
 
     def solve(self, dim: str, actual: int, value: str) -> bool:
-        """Binds the only unbound symbol of an expression, if one size of it gives the actual
-        size.
-        """
+        """Binds the only unbound symbol of an expression, if just one size fits."""
         from yobx.onnx_optim import OptimDim
 
         expression = OptimDim(dim)
@@ -209,13 +207,16 @@ def _check(
         wanted = "string" if statement.dtype == onnx.TensorProto.STRING else wanted
         if wanted != dtype_name(actual.dtype):
             detail = f"{statement.origin} dtype {wanted} but run time {dtype_name(actual.dtype)}"
-            return _mismatch(model, statement, actual, binding, detail)
+            return _mismatch(model, statement, actual, binding, ("dtype", detail))
     if statement.dims is None:
         return "partial" if statement.dtype else "unknown"
     runtime = list(actual.shape)
     if len(statement.dims) != len(runtime):
-        detail = f"{statement.origin} {statement} (rank {len(statement.dims)}) but run time {runtime} (rank {len(runtime)})"
-        return _mismatch(model, statement, actual, binding, detail)
+        detail = (
+            f"{statement.origin} {statement} (rank {len(statement.dims)}) but run time {runtime} "
+            f"(rank {len(runtime)})"
+        )
+        return _mismatch(model, statement, actual, binding, ("rank", detail))
     complete = bool(statement.dtype)
     wrong: list[str] = []
     for axis, (dim, size) in enumerate(zip(statement.dims, runtime, strict=True)):
@@ -226,7 +227,7 @@ def _check(
             wrong.append(_explain(axis, dim, expected, size, symbols))
     if wrong:
         detail = f"{statement.origin} {statement} but run time {runtime}: {', '.join(wrong)}"
-        return _mismatch(model, statement, actual, binding, detail)
+        return _mismatch(model, statement, actual, binding, ("shape", detail))
     return "checked" if complete else "partial"
 
 
@@ -250,8 +251,13 @@ def _explain(axis: int, dim: int | str | None, expected: int, size: int, symbols
 
 
 def _mismatch(
-    model: onnx.ModelProto, statement: Statement, actual: Any, binding: str, detail: str
+    model: onnx.ModelProto,
+    statement: Statement,
+    actual: Any,
+    binding: str,
+    found: tuple[str, str],
 ) -> ShapeMismatch:
+    kind, detail = found
     node = describe_node(model, statement.value)
     return ShapeMismatch(
         value=statement.value,
@@ -260,6 +266,7 @@ def _mismatch(
         runtime=str(list(actual.shape)),
         binding=binding,
         message=f"value %{statement.value} ({node}): {detail}, under {binding}",
+        kind=kind,
     )
 
 

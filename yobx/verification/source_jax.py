@@ -10,6 +10,7 @@ import onnx
 from numpy.typing import NDArray
 
 from yobx.verification import tree
+from yobx.verification.boundary import Attempt
 from yobx.verification.sources import NamedArray, display_name, is_tensor, type_modules
 
 __all__ = ["JaxSource", "PlainCallableSource"]
@@ -31,15 +32,11 @@ class JaxSource:
         self._kwargs: Mapping[str, Any] | None = None
 
     def convert(self, args: tuple[Any, ...], options: Mapping[str, Any]) -> onnx.ModelProto:
-        """Converts with `yobx.jax.to_onnx` where there is one, else through TensorFlow."""
-        from yobx import jax as front_end
+        """Converts with `yobx.jax.to_onnx`."""
+        from yobx.jax import to_onnx
 
         self._kwargs = options.get("kwargs")
-        convert = getattr(front_end, "to_onnx", None)
-        if convert is None:
-            from yobx.tensorflow import to_onnx as convert
-        model: onnx.ModelProto = convert(self.model, args, **options)
-        return model
+        return to_onnx(self.model, args, **options)
 
     def run(self, args: tuple[Any, ...]) -> list[NamedArray]:
         """Runs the function on JAX arrays."""
@@ -90,10 +87,9 @@ class PlainCallableSource:
         """A TensorFlow function accepts numpy arrays, and so does one of JAX: the result tells."""
         if isinstance(self._chosen, JaxSource):
             return
-        try:
+        result: Any = None
+        with Attempt():  # the run proper reports what fails
             result = self.model(*args)
-        except Exception:  # noqa: BLE001 - the run proper reports it
-            return
         leaves = [leaf for _, leaf in tree.flatten(result)]
         if any(type_modules(leaf) & {"jax", "jaxlib"} for leaf in leaves):
             self._chosen = JaxSource(self.model, name=self.name)

@@ -13,6 +13,7 @@ from onnx import helper
 
 from yobx.errors import ArgumentError, InvalidModelError
 from yobx.verification import tree
+from yobx.verification.boundary import Attempt
 from yobx.verification.inputs import generate
 from yobx.verification.runner import Session, exposed, input_names, observable_values
 from yobx.verification.sources import InputSpec, NamedArray
@@ -38,6 +39,13 @@ def model_inputs(model: onnx.ModelProto) -> list[InputSpec]:
     return [value_spec(value) for value in model.graph.input if value.name in wanted]
 
 
+def _read(path: Path) -> onnx.ModelProto:
+    with Attempt() as attempt:
+        return onnx.load(str(path))
+    message = f"an ONNX file must be readable. Received: {str(path)!r}: {attempt.error}."
+    raise InvalidModelError(message) from attempt.error
+
+
 class OnnxSource:
     """A model that needs no conversion.
 
@@ -59,18 +67,12 @@ class OnnxSource:
     ) -> None:
         if not isinstance(model, onnx.ModelProto):
             path = Path(model)
-            try:
-                model = onnx.load(str(path))
-            except (OSError, ValueError, TypeError) as error:
-                message = f"an ONNX file must be readable. Received: {str(path)!r}: {error}."
-                raise InvalidModelError(message) from error
-            except Exception as error:
-                message = f"the file is not an ONNX model. Received: {str(path)!r}: {error}."
-                raise InvalidModelError(message) from error
+            model = _read(path)
             name = name or path.stem
         if reference is None or not (callable(reference) or isinstance(reference, onnx.ModelProto)):
             raise ArgumentError(
-                "an ONNX model is compared with its original: give reference=callable over numpy arrays, or "
+                "an ONNX model is compared with its original: give reference=callable over numpy "
+                "arrays, or "
                 f"reference=another ModelProto. Received: reference={reference!r}.",
                 argument="reference",
             )
@@ -97,7 +99,7 @@ class OnnxSource:
         """Runs the reference."""
         arrays = [leaf for _, leaf in tree.flatten(args)]
         if isinstance(self.reference, onnx.ModelProto):
-            session = self._session(intermediates=False)
+            session = self._session(self.reference, intermediates=False)
             feeds = dict(zip(input_names(self.reference), arrays, strict=True))
             return list(session.run(feeds).values.items())
         result = self.reference(*args)
@@ -121,14 +123,13 @@ class OnnxSource:
         if not isinstance(self.reference, onnx.ModelProto):
             return {}
         known = set(observable_values(self.reference))
-        session = self._session(intermediates=True)
+        session = self._session(self.reference, intermediates=True)
         arrays = [leaf for _, leaf in tree.flatten(args)]
         feeds = dict(zip(input_names(self.reference), arrays, strict=True))
         return session.run(feeds, [name for name in dict.fromkeys(names) if name in known]).values
 
-    def _session(self, *, intermediates: bool) -> Session:
-        assert isinstance(self.reference, onnx.ModelProto)
+    def _session(self, reference: onnx.ModelProto, *, intermediates: bool) -> Session:
         if intermediates not in self._sessions:
-            model = exposed(self.reference) if intermediates else self.reference
+            model = exposed(reference) if intermediates else reference
             self._sessions[intermediates] = Session(model, optimise=not intermediates)
         return self._sessions[intermediates]

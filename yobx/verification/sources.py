@@ -73,9 +73,7 @@ class Source(Protocol):
     def intermediates(
         self, args: tuple[Any, ...], names: Sequence[str], options: Mapping[str, Any]
     ) -> dict[str, NDArray[Any]]:
-        """Values of the original that go by the name of an ONNX value; empty when it cannot
-        tell.
-        """
+        """Values of the original that go by the name of an ONNX value."""
 
 
 Recogniser = Callable[[Any], bool]
@@ -101,9 +99,7 @@ def type_modules(model: object) -> set[str]:
 
 
 def is_tensor(leaf: object) -> bool:
-    """Whether a leaf of the arguments is a tensor or describes one (anything else is a
-    constant).
-    """
+    """Whether a leaf of the arguments is a tensor or describes one."""
     if isinstance(leaf, onnx.ValueInfoProto):
         return True
     return hasattr(leaf, "dtype") and hasattr(leaf, "shape")
@@ -148,7 +144,8 @@ def _from_path(path: Path, name: str) -> Source:
     if not known or not path.exists():
         raise ArgumentError(
             "a path must be a .keras or .onnx file, or a SavedModel folder (with saved_model.pb). "
-            f"Received: {str(path)!r}, {'which is neither' if path.exists() else 'which does not exist'}.",
+            f"Received: {str(path)!r}, "
+            f"{'which is neither' if path.exists() else 'which does not exist'}.",
             argument="model",
         )
     from yobx.verification.source_tensorflow import TensorFlowSource
@@ -173,7 +170,8 @@ def _from_object(model: Any, name: str) -> Source:
 
         return PlainCallableSource(model, name=name)
     raise ArgumentError(
-        "a model is a Keras model, a TensorFlow function or module, a JAX callable, a .keras or .onnx file, a "
+        "a model is a Keras model, a TensorFlow function or module, a JAX callable, a .keras or "
+        ".onnx file, a "
         f"SavedModel folder, or a ModelProto with a reference. Received: {type(model).__name__}.",
         argument="model",
     )

@@ -67,7 +67,8 @@ def _headline(report: ConversionReport) -> str:
     if report.passed:
         count = len({o.name for o in report.outputs})
         sizes = len([b for b in report.bindings if b.ran])
-        return f"yobx: agrees — {what}, {how}: {count} outputs under {sizes} bindings, {report.seconds:.1f} s"
+        found = f"{count} outputs under {sizes} bindings, {report.seconds:.1f} s"
+        return f"yobx: agrees — {what}, {how}: {found}"
     headline = _HEADLINES.get(report.failed_phase, "nothing was compared, so nothing is proven")
     return f"yobx: {headline} — {what}, {how}"
 

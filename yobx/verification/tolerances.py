@@ -134,7 +134,10 @@ def load_tolerances(path: str | Path | None = None, *, scale: float = 1.0) -> To
         text = Path(path).read_text(encoding="utf-8")
         return _parse(tomllib.loads(text)).scaled(scale)
     except (OSError, tomllib.TOMLDecodeError, KeyError, TypeError) as error:
-        message = f"a tolerance file must have the layout of yobx/verification/tolerances.toml. Received: {path}: {error!r}."
+        message = (
+            "a tolerance file must have the layout of yobx/verification/tolerances.toml. "
+            f"Received: {path}: {error!r}."
+        )
         raise ArgumentError(message, argument="tolerances") from error
 
 

@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from onnx import helper
+
+from tests.verification.models import model, unary, value
+from yobx.errors import ArgumentError
+from yobx.verification.bindings import axes_of_inputs, choose_bindings, resized
+
+
+def bindings_of(target, *arrays, asked=None):
+    return choose_bindings(target, axes_of_inputs(target), list(arrays), asked)
+
+
+def two_inputs():
+    node = helper.make_node("MatMul", ["x", "y"], ["z"])
+    inputs = [value("x", ["B", "K", 7]), value("y", ["B", 7, "N"])]
+    return model([node], inputs, [value("z", ["B", "K", "N"])])
+
+
+def test_every_symbol_gets_a_prime_of_its_own():
+    target = two_inputs()
+    x, y = np.zeros((2, 6, 7), "f4"), np.zeros((2, 7, 12), "f4")
+    primes, primes2, ones = bindings_of(target, x, y)
+    for binding in (primes, primes2):
+        sizes = list(binding.sizes.values())
+        assert len(set(sizes)) == 3
+        assert 7 not in sizes, "7 is a fixed size of the model"
+        assert all(all(n % d for d in range(2, n)) for n in sizes)
+    assert not set(primes.sizes.values()) & set(primes2.sizes.values())
+    assert set(ones.sizes.values()) == {1}
+
+
+def test_primes_keep_the_whole_sample_and_primes2_shrinks_it():
+    target = two_inputs()
+    x, y = np.zeros((20, 6, 7), "f4"), np.zeros((20, 7, 40), "f4")
+    primes, primes2, _ = bindings_of(target, x, y)
+    assert primes.sizes["B"] >= 20
+    assert primes.sizes["N"] >= 40
+    assert primes2.sizes["N"] <= 40
+
+
+def test_a_batch_of_one_still_grows():
+    primes = bindings_of(unary("Relu"), np.zeros((1, 4), "f4"))[0]
+    assert primes.sizes == {"B": 5}
+
+
+def test_refused_sizes_have_something_softer():
+    target = two_inputs()
+    x, y = np.zeros((2, 16, 7), "f4"), np.zeros((2, 7, 32), "f4")
+    primes = bindings_of(target, x, y)[0]
+    assert primes.softer is not None
+    assert primes.softer.sizes["K"] <= 16
+    assert primes.softer.softer is not None
+    assert primes.softer.softer.sizes == {"B": primes.sizes["B"], "K": 16, "N": 32}
+
+
+def test_a_static_model_has_one_binding():
+    (only,) = bindings_of(unary("Relu", (3, 4)), np.zeros((3, 4), "f4"))
+    assert only.sizes == {}
+    assert only.describe() == "static sizes"
+
+
+def test_an_unnamed_axis_is_bound_too():
+    primes = bindings_of(unary("Relu", (None, 4)), np.zeros((2, 4), "f4"))[0]
+    assert primes.sizes == {"x[0]": 5}
+
+
+def test_a_binding_of_ones_own():
+    (mine,) = bindings_of(unary("Relu"), np.zeros((2, 4), "f4"), asked=[{"B": 3}])
+    assert mine.sizes == {"B": 3}
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        (["prime"], "primes, primes2, ones, sample"),
+        ([{"C": 3}], "The model has: B"),
+        ([{"B": -1}], "B=-1"),
+        ([{"B": 2.5}], "B=2.5"),
+    ],
+)
+def test_wrong_bindings_are_refused(asked, words):
+    with pytest.raises(ArgumentError, match=r"binding|size") as caught:
+        bindings_of(unary("Relu"), np.zeros((2, 4), "f4"), asked=asked)
+    assert words in str(caught.value)
+
+
+def test_inputs_of_one_symbol_are_resized_together():
+    target = two_inputs()
+    x = np.random.default_rng(0).normal(size=(2, 6, 7)).astype("f4")
+    y = np.random.default_rng(1).normal(size=(2, 7, 12)).astype("f4")
+    primes = bindings_of(target, x, y)[0]
+    new_x, new_y = resized(axes_of_inputs(target), [x, y], primes, seed=0)
+    assert new_x.shape[0] == new_y.shape[0] == primes.sizes["B"]
+    np.testing.assert_array_equal(new_x[:2, :6], x)
+    again = resized(axes_of_inputs(target), [x, y], primes, seed=0)
+    np.testing.assert_array_equal(again[0], new_x)
+    other = resized(axes_of_inputs(target), [x, y], primes, seed=1)
+    assert (other[0] != new_x).any()

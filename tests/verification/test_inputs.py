@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from yobx.verification.inputs import generate, resize
+from yobx.verification.sources import InputSpec
+
+
+def grown(array, *shape, seed=0):
+    return resize(array, shape, np.random.default_rng(seed))
+
+
+def test_token_ids_stay_valid():
+    ids = np.array([[3, 8, 1]], np.int64)
+    assert set(np.unique(grown(ids, 7, 11))) <= {1, 3, 8}
+
+
+def test_no_two_rows_of_floats_are_equal():
+    rows = grown(np.random.default_rng(0).normal(size=(2, 5)).astype("f4"), 13, 5)
+    assert len(np.unique(rows, axis=0)) == 13
+
+
+def test_the_range_is_kept():
+    image = np.random.default_rng(0).uniform(0, 255, (1, 4, 4, 3)).astype("f4")
+    big = grown(image, 5, 7, 7, 3)
+    assert big.min() >= image.min() - 1e-3
+    assert big.max() <= image.max() + 1e-3
+
+
+def test_masks_stay_masks():
+    mask = np.array([[1.0, 0.0, 1.0]], np.float32)
+    assert set(np.unique(grown(mask, 5, 7))) <= {0.0, 1.0}
+
+
+def test_smaller_is_the_beginning():
+    array = np.arange(12).reshape(3, 4)
+    np.testing.assert_array_equal(grown(array, 2, 3), array[:2, :3])
+
+
+def test_an_empty_sample_can_grow():
+    assert grown(np.zeros((0, 3), "f4"), 5, 3).shape == (5, 3)
+
+
+def test_strings_and_bools_are_taken():
+    words = np.array(["a", "b"], dtype=object)
+    assert set(grown(words, 5)) <= {"a", "b"}
+    assert grown(np.array([True]), 3).all()
+
+
+@pytest.mark.parametrize(
+    "dtype", ["f4", "f8", "f2", "c8", "i1", "u2", "i8", "?", "O", ml_dtypes.bfloat16]
+)
+def test_generated_inputs_have_the_declared_type(dtype):
+    spec = InputSpec("x", np.dtype(dtype), ("B", 3, None))
+    first, second = generate([spec, spec], seed=4)
+    assert first.dtype == np.dtype(dtype)
+    assert first.shape == (3, 3, 8)
+    assert second.shape == first.shape
+    again = generate([spec], seed=4)[0]
+    assert (again == first).all()
+
+
+def test_one_name_means_one_size():
+    x, y = generate(
+        [InputSpec("x", np.dtype("f4"), (None, "T")), InputSpec("y", np.dtype("f4"), ("T",))], 0
+    )
+    assert x.shape[1] == y.shape[0]

@@ -1,0 +1,181 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from onnx import TensorProto, helper
+
+from tests.verification.models import copied, model, network, node_of, value
+from yobx.verification import check_conversion
+from yobx.verification.comparison import compare
+from yobx.verification.error_classes import classify
+from yobx.verification.runner import Session, exposed
+from yobx.verification.sensitivity import Sensitivity, noisy_model
+from yobx.verification.tolerances import load_tolerances
+
+TABLE = load_tolerances()
+
+
+def measured(target, feeds, output="y", seed=0):
+    clean = Session(exposed(target), optimise=False).run(feeds).values
+    sensitivity = Sensitivity(target, TABLE, seed=seed)
+    return sensitivity.measure(feeds, clean, [output])[output], clean, sensitivity
+
+
+def double_of(target):
+    wide = copied(target)
+    for tensor in wide.graph.initializer:
+        array = np.frombuffer(tensor.raw_data, np.float32).reshape(tensor.dims)
+        tensor.CopyFrom(helper.make_tensor(tensor.name, TensorProto.DOUBLE, array.shape, array))
+    for declared in (*wide.graph.input, *wide.graph.output):
+        declared.type.tensor_type.elem_type = TensorProto.DOUBLE
+    return wide
+
+
+@pytest.mark.parametrize(("depth", "width"), [(1, 16), (4, 64), (16, 128), (40, 64)])
+def test_float32_keeps_within_what_is_measured(depth, width):
+    """The truth is the same network in float64; the allowance must hold it, with room."""
+    target = network(depth, width)
+    exact = Session(double_of(target))
+    for seed in range(3):
+        x = np.random.default_rng(seed).standard_normal((9, width)).astype(np.float32)
+        allowance, _, _ = measured(target, {"x": x}, seed=seed)
+        got = Session(target).run({"x": x}).values["y"]
+        want = exact.run({"x": x.astype(np.float64)}).values["y"].astype(np.float32)
+        report = compare("y", got, want, allowance)
+        assert not report.failed, report
+        assert report.budget_used is not None
+        assert report.budget_used < 0.7
+
+
+@pytest.mark.parametrize("depth", [1, 4, 16])
+def test_the_allowance_is_not_loose(depth):
+    """An epsilon that is off by a tenth, in one layer of many, is outside of it."""
+    target = network(depth, 64)
+    x = np.random.default_rng(0).standard_normal((9, 64)).astype(np.float32)
+    allowance, _, _ = measured(target, {"x": x})
+    bad = copied(target)
+    node_of(bad, "bn0").attribute[0].f = 1.1e-3
+    want = Session(target).run({"x": x}).values["y"]
+    assert compare("y", Session(bad).run({"x": x}).values["y"], want, allowance).failed
+
+
+def test_exact_operators_pass_no_noise():
+    nodes = [helper.make_node("Relu", ["x"], ["r"]), helper.make_node("Transpose", ["r"], ["y"])]
+    target = model(nodes, [value("x", ["B", 4])], [value("y", [4, "B"])])
+    assert noisy_model(target, TABLE, provider="CPUExecutionProvider", seed=0)[2] == 0
+    found = Sensitivity(target, TABLE).strict("y", np.dtype("f4"))
+    assert found is not None
+    assert found.absolute is None
+    assert not found.zero_sign, "the sign of max(-0, 0) is open"
+
+
+def test_classes_follow_the_ancestors():
+    nodes = [
+        helper.make_node("Relu", ["x"], ["a"]),
+        helper.make_node("Add", ["a", "x"], ["b"]),
+        helper.make_node("Tanh", ["b"], ["c"]),
+        helper.make_node("MatMul", ["c", "x"], ["d"]),
+        helper.make_node("Transpose", ["b"], ["e"]),
+        helper.make_node("Unheard", ["x"], ["f"]),
+    ]
+    target = model(nodes, [value("x", [4, 4])], [])
+    classes = classify(target, TABLE)
+    assert [(classes[n].label, classes[n].depth) for n in "abcdef"] == [
+        ("exact", 0),
+        ("rounded", 1),
+        ("transcendental", 2),
+        ("contraction", 2),
+        ("rounded", 1),
+        ("transcendental", 1),
+    ]
+    assert classes["e"].op_type == "Add"
+    assert classes["f"].unlisted == {"Unheard"}
+
+
+def test_rounding_inside_a_loop_is_measured():
+    body = helper.make_graph(
+        [
+            helper.make_node("Identity", ["go"], ["go_out"]),
+            helper.make_node("MatMul", ["h", "w"], ["m"]),
+            helper.make_node("Tanh", ["m"], ["h_out"]),
+        ],
+        "body",
+        [value("i", [], TensorProto.INT64), value("go", [], TensorProto.BOOL), value("h", None)],
+        [value("go_out", [], TensorProto.BOOL), value("h_out", None)],
+    )
+    loop = helper.make_node("Loop", ["count", "", "x"], ["y"], body=body)
+    weights = {
+        "count": np.array(20, np.int64),
+        "w": (np.random.default_rng(0).standard_normal((8, 8)) / 2).astype(np.float32),
+    }
+    target = model([loop], [value("x", ["B", 8])], [value("y", ["B", 8])], weights)
+    x = np.random.default_rng(1).standard_normal((5, 8)).astype(np.float32)
+    allowance, clean, sensitivity = measured(target, {"x": x})
+    assert not sensitivity.notes
+    assert allowance.rms is not None
+    h = x.astype(np.float64)
+    for _ in range(20):
+        h = np.tanh(h @ weights["w"].astype(np.float64))
+    report = compare("y", clean["y"], h.astype(np.float32), allowance)
+    assert not report.failed
+    assert report.relative_budget is not None
+    assert report.relative_budget < 1e-3
+
+
+def test_a_decision_that_rounding_turns_over_is_marked():
+    nodes = [
+        helper.make_node("Exp", ["x"], ["e"]),
+        helper.make_node("Log", ["e"], ["l"]),
+        helper.make_node("GreaterOrEqual", ["l", "x"], ["y"]),
+    ]
+    target = model(nodes, [value("x", ["B", 64])], [value("y", ["B", 64], TensorProto.BOOL)])
+    x = np.random.default_rng(0).uniform(1, 2, (3, 64)).astype(np.float32)
+    allowance, _, _ = measured(target, {"x": x})
+    assert allowance.unstable is not None
+    assert allowance.unstable.mean() > 0.5
+
+
+def test_what_cannot_be_measured_is_said():
+    nodes = [
+        helper.make_node("Exp", ["x"], ["e"]),
+        helper.make_node("Log", ["e"], ["l"]),
+        helper.make_node("Greater", ["l", "x"], ["g"]),
+        helper.make_node("Compress", ["l", "g"], ["y"], axis=0),
+    ]
+    target = model(nodes, [value("x", ["B"])], [value("y", [None])])
+    x = np.random.default_rng(0).uniform(1, 2, 64).astype(np.float32)
+    report = check_conversion(target, (x,), reference=target, bindings="sample")
+    assert report.outputs[0].rule == ("rtol 1.3e-06, atol 1e-05 (rounding could not be measured)")
+
+
+def test_noise_is_reproducible():
+    target = network()
+    x = np.random.default_rng(0).standard_normal((4, 16)).astype(np.float32)
+    first, _, _ = measured(target, {"x": x})
+    again, _, _ = measured(target, {"x": x})
+    np.testing.assert_array_equal(first.absolute, again.absolute)
+
+
+def test_float64_models_are_asked_for_float64():
+    target = double_of(network(4, 32))
+    x = np.random.default_rng(0).standard_normal((4, 32))
+    allowance, clean, _ = measured(target, {"x": x})
+    assert float(np.max(allowance.absolute)) < 1e-12
+    nudged = clean["y"] * (1 + 1e-12)
+    assert compare("y", nudged, clean["y"], allowance).failed
+
+
+def test_float16_is_asked_for_float16():
+    nodes = [
+        helper.make_node("Cast", ["x"], ["h"], to=TensorProto.FLOAT16),
+        helper.make_node("Cast", ["h"], ["f"], to=TensorProto.FLOAT),
+        helper.make_node("Tanh", ["f"], ["t"]),
+        helper.make_node("Cast", ["t"], ["u"], to=TensorProto.FLOAT16),
+        helper.make_node("Mul", ["u", "u"], ["y"]),
+    ]
+    target = model(nodes, [value("x", ["B", 64])], [value("y", ["B", 64], TensorProto.FLOAT16)])
+    x = np.random.default_rng(0).standard_normal((4, 64)).astype(np.float32)
+    allowance, clean, _ = measured(target, {"x": x})
+    near = np.nextafter(clean["y"], np.float16(9))
+    assert not compare("y", near, clean["y"], allowance).failed
+    assert compare("y", clean["y"] * np.float16(1.02), clean["y"], allowance).failed

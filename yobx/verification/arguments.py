@@ -1,0 +1,73 @@
+"""The arguments of a source: descriptions become arrays, and arrays are put back in place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import onnx
+from numpy.typing import NDArray
+
+from yobx.verification import tree
+from yobx.verification.inputs import generate
+from yobx.verification.sources import InputSpec, is_tensor
+
+__all__ = ["as_tuple", "fill", "source_arrays", "tensors_of"]
+
+
+def as_tuple(args: Any) -> tuple[Any, ...]:
+    """Positional arguments: a list is one too, anything else is the only argument."""
+    if type(args) is list:
+        return tuple(args)
+    return args if type(args) is tuple else (args,)
+
+
+def tensors_of(args: tuple[Any, ...]) -> list[NDArray[Any]]:
+    """The tensors among the arguments, in the framework's order; constants are left out."""
+    return [leaf for _, leaf in tree.flatten(args) if is_tensor(leaf)]
+
+
+def source_arrays(args: tuple[Any, ...], seed: int) -> tuple[Any, ...]:
+    """Makes every tensor a numpy array.
+
+    Args:
+        args: Arrays, tensors, ``tf.TensorSpec``, ``onnx.ValueInfoProto``, constants, nested.
+        seed: Seed of the arrays that are generated from descriptions.
+
+    Returns:
+        The same structure.
+    """
+    leaves = [leaf for _, leaf in tree.flatten(args)]
+    specs = {i: _described(leaf) for i, leaf in enumerate(leaves) if _is_description(leaf)}
+    made = dict(zip(specs, generate(list(specs.values()), seed), strict=True))
+    ready = [
+        made[i] if i in made else np.asarray(leaf) if is_tensor(leaf) else leaf
+        for i, leaf in enumerate(leaves)
+    ]
+    return tuple(tree.rebuild(args, ready))
+
+
+def fill(args: tuple[Any, ...], arrays: Sequence[NDArray[Any]]) -> tuple[Any, ...]:
+    """Puts other arrays in the place of the tensors; constants stay."""
+    supply = iter(arrays)
+    leaves = [next(supply) if is_tensor(leaf) else leaf for _, leaf in tree.flatten(args)]
+    return tuple(tree.rebuild(args, leaves))
+
+
+def _is_description(leaf: object) -> bool:
+    if isinstance(leaf, onnx.ValueInfoProto):
+        return True
+    return is_tensor(leaf) and not hasattr(leaf, "__array__")
+
+
+def _described(leaf: Any) -> InputSpec:
+    if isinstance(leaf, onnx.ValueInfoProto):
+        from yobx.verification.source_onnx import value_spec
+
+        return value_spec(leaf)
+    dtype = np.dtype(getattr(leaf.dtype, "as_numpy_dtype", leaf.dtype))
+    name = getattr(leaf, "name", "") or ""
+    if getattr(leaf.shape, "rank", 0) is None:
+        return InputSpec(name, dtype, None)
+    return InputSpec(name, dtype, tuple(leaf.shape))

@@ -1,0 +1,42 @@
+"""The boundary to code that may raise anything: the user's model, and the run time.
+
+What such code raises is a finding, so it is kept and reported; keyboard interrupts and exits pass.
+"""
+
+from __future__ import annotations
+
+from types import TracebackType
+
+__all__ = ["Attempt", "one_line"]
+
+
+class Attempt:
+    """Runs foreign code in a ``with`` block and keeps the exception that ends it.
+
+    Attributes:
+        error: What the block raised, or ``None``.
+    """
+
+    def __init__(self, *passing: type[Exception]) -> None:
+        self.error: Exception | None = None
+        self._passing = passing
+
+    def __enter__(self) -> Attempt:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> bool:
+        if not isinstance(error, Exception) or isinstance(error, self._passing):
+            return False
+        self.error = error
+        return True
+
+
+def one_line(error: BaseException, limit: int = 600) -> str:
+    """The message of an exception on one line, or its class where it has none."""
+    text = " ".join(str(error).split()) or type(error).__name__
+    return text if len(text) <= limit else f"{text[:limit]}…"

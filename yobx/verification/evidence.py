@@ -1,0 +1,81 @@
+"""What a check leaves behind: the model, the arrays of every run, the findings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from yobx.verification.bindings import Binding
+from yobx.verification.report import ConversionReport
+from yobx.verification.sources import NamedArray, Source
+
+if TYPE_CHECKING:
+    import onnx
+    from numpy.typing import NDArray
+
+__all__ = ["BindingRun", "CheckResult"]
+
+
+@dataclass
+class BindingRun:
+    """Arrays of one binding.
+
+    Attributes:
+        binding: The sizes.
+        args: Inputs of the source, in its own structure.
+        feeds: Inputs of the ONNX model.
+        expected: Outputs of the source.
+        actual: Outputs of the optimised ONNX model by name.
+        values: Every value of the unoptimised model by name, inputs included.
+    """
+
+    binding: Binding
+    args: tuple[Any, ...]
+    feeds: dict[str, NDArray[Any]]
+    expected: list[NamedArray]
+    actual: dict[str, Any]
+    values: dict[str, Any]
+
+    @property
+    def expected_by_name(self) -> dict[str, Any]:
+        """Outputs of the source under the names of the converted model."""
+        return dict(zip(self.actual, (value for _, value in self.expected), strict=False))
+
+
+@dataclass
+class CheckResult:
+    """What a check leaves behind, for further assertions.
+
+    Attributes:
+        report: The findings.
+        model: The converted model, or ``None`` when there is none.
+        session: An onnxruntime session of it, or ``None``.
+        runs: The arrays of each binding.
+        error: The exception that ended a phase, or ``None``.
+        source: The original.
+    """
+
+    report: ConversionReport
+    model: onnx.ModelProto | None = None
+    session: Any = None
+    runs: list[BindingRun] = field(default_factory=list)
+    error: BaseException | None = None
+    source: Source | None = None
+
+    @property
+    def outputs(self) -> dict[str, Any]:
+        """Outputs of the converted model for the first binding that ran."""
+        return self.runs[0].actual if self.runs else {}
+
+    @property
+    def expected(self) -> dict[str, Any]:
+        """Outputs of the source for the first binding, by ONNX name."""
+        return self.runs[0].expected_by_name if self.runs else {}
+
+    def raise_if_failed(self) -> None:
+        """Raises when the check did not pass, chained to what the model or the converter raised.
+
+        Raises:
+            VerificationError: With the one-screen text as its message.
+        """
+        self.report.raise_if_failed(self.error)

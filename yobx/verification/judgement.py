@@ -1,0 +1,285 @@
+"""From sessions to findings: run both sides, compare structure, shapes and values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import onnx
+from numpy.typing import NDArray
+
+from yobx.verification.arguments import fill, tensors_of
+from yobx.verification.bindings import Binding, InputAxes, axes_of_inputs, choose_bindings, resized
+from yobx.verification.boundary import Attempt, one_line
+from yobx.verification.comparison import Allowance, compare
+from yobx.verification.evidence import BindingRun, CheckResult
+from yobx.verification.localize import Evidence, localize
+from yobx.verification.options import BindingRequest
+from yobx.verification.phases import EndOfCheckError, PhaseLog
+from yobx.verification.preparation import Prepared
+from yobx.verification.report import BindingReport, Outcome, OutputReport
+from yobx.verification.runner import RunError, input_names
+from yobx.verification.shape_proof import merge, prove, stated
+
+__all__ = ["judge"]
+
+_PHASE_OF = {
+    "dtype": "structure",
+    "missing": "structure",
+    "extra": "structure",
+    "rank": "shape-match",
+    "shape": "shape-match",
+}
+
+
+def judge(
+    prepared: Prepared,
+    result: CheckResult,
+    requests: Sequence[BindingRequest] | None,
+    *,
+    values: bool,
+) -> None:
+    """Runs and compares.
+
+    Args:
+        prepared: The converted model.
+        result: Where findings are written.
+        requests: Bindings asked for.
+        values: Whether outputs are compared with the source.
+    """
+    judgement = _Judgement(prepared, result)
+    with Attempt() as attempt:
+        judgement.run(requests, source=values)
+        judgement.compare(values=values)
+    if attempt.error is not None and not isinstance(attempt.error, EndOfCheckError):
+        raise attempt.error
+
+
+class _Judgement:
+    """One run of a prepared check."""
+
+    def __init__(self, prepared: Prepared, result: CheckResult) -> None:
+        self.prepared = prepared
+        self.result = result
+        self.report = result.report
+        self.phases = PhaseLog(result)
+        self.axes: list[InputAxes] = axes_of_inputs(prepared.model)
+
+    # ---- run ---------------------------------------------------------------------------------
+
+    def run(self, requests: Sequence[BindingRequest] | None, *, source: bool) -> None:
+        """Runs the converted model, and the source where it is compared, under every binding."""
+        leaves = tensors_of(self.prepared.args)
+        names = input_names(self.prepared.model)
+        if len(names) != len(leaves):
+            shown = ", ".join(names) or "none"
+            self.phases.fail(
+                "structure",
+                f"the converted model has {len(names)} inputs ({shown}), the source was given "
+                f"{len(leaves)}",
+            )
+            raise EndOfCheckError
+        with self.phases.phase("run"):
+            for binding in choose_bindings(self.prepared.model, self.axes, leaves, requests):
+                self._run_binding(binding, leaves, source=source)
+            if not self.result.runs and self.report.phase("run").outcome is not Outcome.FAILED:
+                self.phases.fail("run", "the source refuses every binding: nothing can be compared")
+        if not self.result.runs:
+            raise EndOfCheckError
+
+    def _run_binding(self, binding: Binding, leaves: list[NDArray[Any]], *, source: bool) -> None:
+        entry = BindingReport(binding.label, dict(binding.sizes))
+        self.report.bindings.append(entry)
+        arrays = resized(self.axes, leaves, binding, self.report.seed)
+        args = fill(self.prepared.args, arrays)
+        expected = []
+        with Attempt() as attempt:
+            expected = self.prepared.source.run(args) if source else []
+        if attempt.error is not None:
+            self._refused(entry, binding, leaves, attempt.error)
+            return
+        feeds = dict(zip(input_names(self.prepared.model), arrays, strict=True))
+        try:
+            plain = self.prepared.plain.run(feeds)
+            values: dict[str, Any] = {**feeds, **plain.values}
+            warnings = list(plain.warnings)
+            if self.prepared.everything is not None:
+                every = self.prepared.everything.run(feeds)
+                values.update(every.values)
+                warnings += every.warnings
+        except RunError as error:
+            self.phases.fail("run", f"under {binding.describe()}: {error}", error)
+            return
+        entry.ran = True
+        for warning in dict.fromkeys(warnings):
+            self.phases.fail("shape-match", f"onnxruntime {warning}, under {binding.describe()}")
+        run = BindingRun(binding, args, feeds, expected, plain.values, values)
+        self.result.runs.append(run)
+
+    def _refused(
+        self, entry: BindingReport, binding: Binding, leaves: list[NDArray[Any]], error: Exception
+    ) -> None:
+        """The source fails at these sizes: other sizes are tried, and the report says so."""
+        entry.note = f"the source refuses {binding.describe()}: {one_line(error, 200)}"
+        if binding.softer is not None:
+            entry.note += f"; {binding.softer.describe()} was tried instead"
+            self._run_binding(binding.softer, leaves, source=True)
+        elif binding.label != "ones":
+            message = f"the source fails under {binding.describe()}: {one_line(error, 200)}"
+            self.phases.fail("run", message, error)
+
+    # ---- compare -----------------------------------------------------------------------------
+
+    def compare(self, *, values: bool) -> None:
+        """Compares structure, shapes and values, and looks for the first difference."""
+        if values:
+            with self.phases.phase("structure", stops=False):
+                self._check_structure()
+        else:
+            self.report.phase("structure").outcome = Outcome.NOT_APPLICABLE
+            self.report.phase("values").outcome = Outcome.NOT_APPLICABLE
+        with self.phases.phase("shape-match", stops=False):
+            self._prove_shapes()
+        if values:
+            with self.phases.phase("values", stops=False):
+                self._compare_values()
+        with self.phases.phase("provenance", stops=False):
+            self._check_provenance()
+
+    def _check_structure(self) -> None:
+        run = self.result.runs[0]
+        have, want = list(run.actual), [name for name, _ in run.expected]
+        if len(have) != len(want):
+            listed = ", ".join(name or "?" for name in want)
+            self.phases.fail(
+                "structure",
+                f"the converted model has {len(have)} outputs ({', '.join(have)}), the source "
+                f"{len(want)} ({listed})",
+            )
+            for name in have[len(want) :]:
+                self._absent(name, "extra", "unknown to the source")
+            for position, name in enumerate(want[len(have) :], start=len(have)):
+                label = name or f"output {position}"
+                self._absent(label, "missing", "missing from the converted model")
+        for position, (got, wanted) in enumerate(zip(have, want, strict=False)):
+            if wanted and got != wanted:
+                self.phases.fail(
+                    "structure",
+                    f"output {position} is called {got!r}, in the source {wanted!r}",
+                )
+
+    def _absent(self, name: str, category: str, message: str) -> None:
+        self.report.outputs.append(
+            OutputReport(name, outcome=Outcome.FAILED, category=category, notes=[message])
+        )
+
+    def _prove_shapes(self) -> None:
+        statements = stated(self.prepared.model, self.prepared.inferred)
+        for run in self.result.runs:
+            one = prove(
+                self.prepared.model,
+                statements,
+                run.values,
+                binding=run.binding.describe(),
+                upper_bounds=self.prepared.upper_bounds,
+            )
+            self.report.shapes = merge(self.report.shapes, one)
+        for mismatch in self.report.shapes.mismatches:
+            phase = "structure" if mismatch.kind == "dtype" else "shape-match"
+            self.phases.fail(phase, mismatch.message)
+
+    def _compare_values(self) -> None:
+        for run in self.result.runs:
+            self._compare_run(run)
+        if not self.report.compared:
+            self.phases.fail("values", "no output was compared: nothing is proven")
+        self._summarise()
+        self.report.notes += self.prepared.sensitivity.notes
+        wrong = [o for o in self.report.outputs if o.failed and o.category not in _PHASE_OF]
+        if wrong and self.prepared.options.localize:
+            self._localize(wrong[0])
+
+    def _compare_run(self, run: BindingRun) -> None:
+        sensitivity = self.prepared.sensitivity
+        wanted = run.expected_by_name
+        allowances: dict[str, Allowance] = {}
+        for name, want in wanted.items():
+            dtype = np.dtype("O") if isinstance(want, list) else np.asarray(want).dtype
+            strict = sensitivity.strict(name, dtype)
+            if strict is not None:
+                allowances[name] = strict
+        unknown = [name for name in wanted if name not in allowances]
+        if unknown:
+            allowances.update(sensitivity.measure(run.feeds, run.values, unknown))
+        for name, want in wanted.items():
+            output = compare(name, run.actual[name], want, allowances[name])
+            output.binding = run.binding.describe()
+            output.symbolic_shape = _symbolic(self.prepared.model, name, run.actual[name])
+            self.report.outputs.append(output)
+
+    def _summarise(self) -> None:
+        """Sends what the outputs say to the phases they belong to."""
+        for output in self.report.outputs:
+            if output.outcome is Outcome.WARNING:
+                self.phases.warn("values", f"{output.name}: {output.notes[-1]}")
+            if not output.failed or output.category in {"missing", "extra"}:
+                continue
+            phase = _PHASE_OF.get(output.category, "values")
+            where = f"{output.name} {output.symbolic_shape} under {output.binding}"
+            told = _count(output) if phase == "values" else output.notes[0]
+            self.phases.fail(phase, f"{where}: {told}")
+
+    def _localize(self, wrong: OutputReport) -> None:
+        runs = (r for r in self.result.runs if r.binding.describe() == wrong.binding)
+        run = next(runs, self.result.runs[0])
+        evidence = Evidence(
+            model=self.prepared.model,
+            source=self.prepared.source,
+            args=run.args,
+            feeds=run.feeds,
+            values=run.values,
+            expected=run.expected_by_name,
+            optimised=run.actual,
+            options=self.prepared.options.conversion(),
+        )
+        self.report.localization = localize(evidence, self.prepared.sensitivity, wrong.name)
+
+    def _check_provenance(self) -> None:
+        entry = self.report.phase("provenance")
+        if self.prepared.source.framework == "onnx":
+            entry.outcome = Outcome.NOT_APPLICABLE
+            return
+        nodes = self.prepared.model.graph.node
+        bare = [n for n in nodes if not any(p.key.startswith("yobx.") for p in n.metadata_props)]
+        if bare:
+            shown = ", ".join(f"{n.op_type} {n.name or n.output[0]}" for n in bare[:4])
+            self.phases.warn(
+                "provenance",
+                f"{len(bare)} of {len(nodes)} nodes do not say where they come from: {shown}",
+            )
+
+
+def _symbolic(model: onnx.ModelProto, name: str, actual: Any) -> str:
+    """``[B=7, 768]``."""
+    sizes = () if isinstance(actual, list) else np.shape(actual)
+    declared = next((o for o in model.graph.output if o.name == name), None)
+    dims = list(declared.type.tensor_type.shape.dim) if declared is not None else []
+    if len(dims) != len(sizes):
+        return "[" + ", ".join(map(str, sizes)) + "]"
+    cells = [
+        f"{d.dim_param}={n}" if d.dim_param else str(n) for d, n in zip(dims, sizes, strict=True)
+    ]
+    return "[" + ", ".join(cells) + "]"
+
+
+def _count(output: OutputReport) -> str:
+    if output.category == "values" and not output.wrong:
+        return output.notes[-1] if output.notes else "systematically off"
+    kinds = {
+        "nan": "NaN in other places",
+        "inf": "infinities differ",
+        "zero sign": "signs of zeros differ",
+    }
+    what = kinds.get(output.category, "elements differ")
+    return f"{output.wrong} of {output.elements} elements: {what}"

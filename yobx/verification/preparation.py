@@ -1,0 +1,180 @@
+"""From a model to sessions: recognise, convert, validate, infer shapes, load."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+import onnx
+
+from yobx.errors import ArgumentError, ShapeError, TraceError, YobxError
+from yobx.onnx_optim import infer_shapes
+from yobx.verification.arguments import as_tuple, source_arrays
+from yobx.verification.boundary import Attempt
+from yobx.verification.evidence import CheckResult
+from yobx.verification.options import CheckOptions
+from yobx.verification.phases import EndOfCheckError, PhaseLog
+from yobx.verification.report import Outcome
+from yobx.verification.runner import LoadError, Session, exposed, fits_in_memory
+from yobx.verification.sensitivity import Sensitivity
+from yobx.verification.sources import Source, find_source
+from yobx.verification.tolerances import Tolerances
+
+__all__ = ["Prepared", "prepare"]
+
+
+@dataclass
+class Prepared:
+    """A converted model, ready to run.
+
+    Attributes:
+        source: The original.
+        model: The converted model.
+        args: Sample inputs, every tensor an array.
+        options: Options of the check.
+        plain: Session as users have it.
+        everything: Session without optimisation whose outputs are all values, or ``None``.
+        inferred: The model with inferred types and shapes, or ``None``.
+        sensitivity: Allowances of the model.
+        upper_bounds: Symbol -> expression that a data-dependent size may not exceed.
+    """
+
+    source: Source
+    model: onnx.ModelProto
+    args: tuple[Any, ...]
+    options: CheckOptions
+    plain: Session
+    everything: Session | None
+    inferred: onnx.ModelProto | None
+    sensitivity: Sensitivity
+    upper_bounds: dict[str, str] = field(default_factory=dict)
+
+
+def prepare(
+    model: Any, args: Any, options: CheckOptions, tolerances: Tolerances, result: CheckResult
+) -> Prepared | None:
+    """Does everything before the first run.
+
+    Args:
+        model: The model.
+        args: Its inputs, or ``None``.
+        options: Options of the check.
+        tolerances: The tolerance table.
+        result: Where findings are written.
+
+    Returns:
+        What is needed to run, or ``None`` when a phase failed before.
+    """
+    phases = PhaseLog(result)
+    with Attempt() as attempt:
+        source, arrays = _import(model, args, options, phases)
+        _convert(source, arrays, options, phases)
+        return _load(source, arrays, options, tolerances, phases)
+    if not isinstance(attempt.error, EndOfCheckError) and attempt.error is not None:
+        raise attempt.error
+    return None
+
+
+def _import(
+    model: Any, args: Any, options: CheckOptions, phases: PhaseLog
+) -> tuple[Source, tuple[Any, ...]]:
+    report = phases.result.report
+    with phases.phase("import"):
+        source = find_source(model, reference=options.reference, name=options.name)
+        phases.result.source = source
+        report.framework, report.model_name = source.framework, source.name
+        if args is None:
+            args = source.example(options.seed)
+        if args is None:
+            raise ArgumentError(
+                "a model without a declared signature needs inputs. Received: args=None. "
+                "Try args=(array, ...).",
+                argument="args",
+            )
+        return source, source_arrays(as_tuple(args), options.seed)
+    raise EndOfCheckError
+
+
+def _convert(
+    source: Source, args: tuple[Any, ...], options: CheckOptions, phases: PhaseLog
+) -> None:
+    report = phases.result.report
+    start = time.perf_counter()
+    model: onnx.ModelProto | None = None
+    with Attempt() as attempt:
+        model = source.convert(args, options.conversion())
+    seconds = time.perf_counter() - start
+    report.framework = source.framework
+    if isinstance(attempt.error, TraceError):
+        report.phase("trace").seconds = seconds
+        phases.fail("trace", str(attempt.error), attempt.error)
+        raise EndOfCheckError from attempt.error
+    report.phase("convert").seconds = seconds
+    outcome = Outcome.NOT_APPLICABLE if source.framework == "onnx" else Outcome.PASSED
+    report.phase("trace").outcome = outcome
+    if attempt.error is not None or model is None:
+        error = attempt.error or TypeError("the conversion returned no model")
+        prefix = "" if isinstance(error, YobxError) else f"{type(error).__name__}: "
+        phases.fail("convert", f"{prefix}{error}", error)
+        raise EndOfCheckError from error
+    report.phase("convert").outcome = outcome
+    phases.result.model = model
+    report.nodes = len(model.graph.node)
+    main = (o.version for o in model.opset_import if o.domain in {"", "ai.onnx"})
+    report.opset = next(main, 0)
+
+
+def _load(
+    source: Source,
+    args: tuple[Any, ...],
+    options: CheckOptions,
+    tolerances: Tolerances,
+    phases: PhaseLog,
+) -> Prepared:
+    model = phases.result.model
+    if model is None:
+        raise EndOfCheckError
+    report = phases.result.report
+    with phases.phase("check", stops=False) as entry:
+        if fits_in_memory(model):
+            onnx.checker.check_model(model)
+        else:
+            entry.messages.append("the onnx checker was left out: the model is over 2 GB")
+            entry.outcome = Outcome.WARNING
+    inferred = _infer(model, phases)
+    everything: Session | None = None
+    with phases.phase("load"):
+        plain = Session(model, provider=options.provider)
+        phases.result.session = plain.raw
+        try:
+            everything = Session(exposed(model), provider=options.provider, optimise=False)
+        except LoadError as error:
+            report.notes.append(f"intermediate values could not be exposed: {error}")
+        exposed_warnings = everything.warnings if everything is not None else []
+        for warning in dict.fromkeys([*plain.warnings, *exposed_warnings]):
+            phases.fail("check", f"onnxruntime {warning}")
+        sensitivity = Sensitivity(model, tolerances, options.provider, options.seed)
+        return Prepared(
+            source=source,
+            model=model,
+            args=args,
+            options=options,
+            plain=plain,
+            everything=everything,
+            inferred=inferred,
+            sensitivity=sensitivity,
+        )
+    raise EndOfCheckError
+
+
+def _infer(model: onnx.ModelProto, phases: PhaseLog) -> onnx.ModelProto | None:
+    """Shape inference; a contradiction is a finding, giving up is a warning."""
+    with phases.phase("shapes", stops=False):
+        try:
+            return infer_shapes(model)
+        except ShapeError:
+            raise
+        except YobxError as error:
+            phases.warn("shapes", f"inference gave up: {error}")
+    return None
