@@ -69,6 +69,16 @@ def test_a_declared_name_names_a_data_dependent_size() -> None:
     assert dims(context, "t") == ["found", 2]
 
 
+def test_one_name_for_two_data_dependent_sizes_is_not_believed() -> None:
+    context = inferred("""
+        g (float[n, 3] x, float[n, 3] w) => (int64[2, found] z, int64[2, found] v) {
+          z = NonZero (x)  v = NonZero (w)
+        }""")
+    assert dims(context, "z") == [2, "found"]
+    assert dims(context, "v") == [2, "NonZero_v_d1"]
+    assert context.assumptions == ["v axis 1: found == NonZero_v_d1"]
+
+
 def test_a_declaration_may_not_equate_data_and_input_sizes() -> None:
     context = inferred("g (float[n, 3] x) => (int64[2, n] z) { z = NonZero (x) }")
     assert dims(context, "z") == [2, "NonZero_z_d1"]

@@ -131,9 +131,9 @@ def test_overloads_are_told_apart() -> None:
 def test_facts_of_the_body_are_facts_of_the_caller() -> None:
     model = parse(
         HEADER
-        + """g (float[n, 4] x, float[m, 4] w) => (y) { y = loc.Join (x, w) }
+        + """g (float[4, n] x, float[m, 4] w) => (y) { y = loc.Join (x, w) }
     <domain: "loc", opset_import: ["" : 20]>
-    Join (a, b) => (o) { o = Concat <axis = 1> (a, b) }"""
+    Join (a, b) => (o) { o = MatMul (a, b) }"""
     )
     assert infer(model).constraints() == [("m", "n")]
 

@@ -35,7 +35,7 @@ def run(options: argparse.Namespace, screen: Screen) -> ExitCode:
 
     with screen.stage(f"inferring {path}"):
         try:
-            model = infer_shapes(path, **({"policy": "strict"} if options.strict else {}))
+            model = infer_shapes(path, policy="strict" if options.strict else "check")
         except ShapeContradictionError as error:
             screen.error(str(error))
             return ExitCode.DIFFERENCE
@@ -63,19 +63,20 @@ def _summarise(found: list[ValueRow], screen: Screen) -> None:
 
 
 def _explain(path: Path, name: str, screen: Screen) -> ExitCode:
-    import onnx
+    from yobx.errors import ShapeError
+    from yobx.onnx_optim import ShapesContext, infer_shapes
 
-    from yobx.onnx_optim import ShapesContext, compute_shapes
-
+    context = ShapesContext()
     with screen.stage(f"inferring {path}"):
-        context = ShapesContext()
-        compute_shapes(context, onnx.load(path, load_external_data=False))
-    if not context.has(name) and not context.has_sequence(name):
+        infer_shapes(path, context=context)
+    try:
+        explanation = context.explain(name)
+    except ShapeError as error:
         raise ArgumentError(
             f"{path} has no value of that name. Received: --explain {name}. "
             f"List the names with: yobx infer {path}",
             argument="explain",
-        )
-    for line in str(context.explain(name)).splitlines():
+        ) from error
+    for line in str(explanation).splitlines():
         screen.line(line)
     return ExitCode.OK

@@ -238,7 +238,7 @@ class _Comparison:
         if refuted or _always_greater(left, right) or _always_greater(right, left):
             self.differ(str(declared), str(inferred), axis, example)
         else:
-            self._assume(axis, declared, inferred)
+            self.assume(axis, declared, inferred)
         return inferred
 
     def _named(
@@ -248,10 +248,17 @@ class _Comparison:
         if upper is not None and _always_greater(declared, upper):
             self.differ(str(declared), f"at most {upper}", axis)
             return inferred
+        names = self.context.session.declared_names
+        free = declared.is_int() or (
+            declared.is_symbol() and names.setdefault(str(declared), known) == known
+        )
+        if not free:  # one name for two data-dependent sizes would claim that they agree
+            self.assume(axis, declared, inferred)
+            return inferred
         self.context.constraints_store.add(known, declared)
         return declared
 
-    def _assume(self, axis: int, declared: OptimDim, inferred: OptimDim) -> None:
+    def assume(self, axis: int, declared: OptimDim, inferred: OptimDim) -> None:
         text = f"{self.name} axis {axis}: {declared} == {inferred}"
         if text not in self.context.session.assumptions:
             self.context.session.assumptions.append(text)

@@ -32,6 +32,11 @@ from yobx.onnx_optim.polynomial import (
 __all__ = ["exact_div", "floordiv", "maximum", "minimum", "modulo", "substitute"]
 
 
+MAX_ARGS = 24
+MAX_RELAXED = 3
+MAX_RELAXED_ARGS = 4
+
+
 def _function(kind: str, *args: Terms) -> Terms:
     return (((Atom.function(kind, args),), 1),)
 
@@ -266,7 +271,7 @@ def tight_bounds(a: Terms) -> tuple[int | None, int | None]:
 
 def _relaxed_low(a: Terms, tries: int) -> int | None:
     """A lower bound found by replacing one function by something linear that bounds it."""
-    if tries > 4:
+    if tries > MAX_RELAXED:
         return None
     for mono, coef in a:
         if len(mono) != 1 or mono[0].kind == "symbol":
@@ -296,7 +301,7 @@ def _linear_bounds(atom: Atom, *, lower: bool) -> list[tuple[Terms, int]]:
         num = atom.args[0]
         return [(subtract(num, constant(divisor - 1)) if lower else num, divisor)]
     if (atom.kind == "max" and lower) or (atom.kind == "min" and not lower):
-        return [(arg, 1) for arg in atom.args]
+        return [(arg, 1) for arg in atom.args[:MAX_RELAXED_ARGS]]
     return []
 
 
@@ -316,6 +321,10 @@ def _extremum(kind: str, args: Iterable[Terms]) -> Terms:
         atom = single_atom(arg)
         for inner in atom.args if atom is not None and atom.kind == kind else (arg,):
             flat[inner] = None
+    if len(flat) > MAX_ARGS:
+        raise ExpressionTooLargeError(
+            f"A {kind} may have {MAX_ARGS} operands. Received: {len(flat)}."
+        )
     kept: list[Terms] = []
     for candidate in flat:
         if any(_dominates(kind, other, candidate) for other in kept):

@@ -60,8 +60,13 @@ class Session:
         memo: Outputs by operator, attributes and input descriptors.
         origins: Why each generated symbol exists.
         events: The log.
-        function_stack: Functions being expanded.
-        opset_defaults: Version for a domain that no import names.
+        listeners: Called with each event of the log.
+        logging: Whether the log is kept.
+        policy: What declared types mean: ``"ignore"``, ``"check"`` or ``"strict"``.
+        contradictions: Declarations that a run refutes.
+        assumptions: Equations that declarations claim and nothing proves.
+        input_symbols: Symbols of the sizes of the graph's inputs.
+        declared_names: Generated symbol that each declared name stands for.
     """
 
     registry: Registry = field(default_factory=load_rules)
@@ -78,6 +83,7 @@ class Session:
     contradictions: list[Any] = field(default_factory=list)
     assumptions: list[str] = field(default_factory=list)
     input_symbols: set[str] = field(default_factory=set)
+    declared_names: dict[str, OptimDim] = field(default_factory=dict)
     _taken: set[str] = field(default_factory=set)
     _unread: list[Callable[[], Iterable[str]]] = field(default_factory=list)
 

@@ -21,6 +21,7 @@ from yobx.onnx_optim.subgraphs import (
     FixedPoint,
     fixed_point_steps,
     infer_body_steps,
+    only_kind,
     subgraph_of,
 )
 from yobx.onnx_optim.tensor_type import TensorType
@@ -337,12 +338,9 @@ def scan(view: NodeView) -> Steps:
     scanned, trips = _scan_slices(view, n_states, axes, first=0)
     initial = [d or UNKNOWN_TENSOR for d in view.inputs[:n_states]]
 
-    def inputs_for(states: Sequence[Descriptor]) -> list[Descriptor]:
-        return [*states, *scanned]
-
-    body: FixedPoint = yield fixed_point_steps(view, graph, initial, inputs_for, 0)
+    body: FixedPoint = yield _fixed_shape_steps(view, graph, initial, scanned)
     end = _Ending(view, body, initial, trips)
-    results = [end.state(i, after) for i, after in enumerate(body.outputs[:n_states])]
+    results = [_kept_shape(end, i, after) for i, after in enumerate(body.outputs[:n_states])]
     elements = body.outputs[n_states:]
     out_axes = list(view.attr("scan_output_axes") or [0] * len(elements))
     if len(out_axes) != len(elements) or len(axes) != n_scan:
@@ -352,6 +350,34 @@ def scan(view: NodeView) -> Steps:
         for i, (element, axis) in enumerate(zip(elements, out_axes, strict=True))
     ]
     return tuple(results)
+
+
+def _fixed_shape_steps(
+    view: NodeView,
+    graph: onnx.GraphProto,
+    initial: Sequence[Descriptor],
+    scanned: Sequence[Descriptor],
+) -> Generator[Any, Any, FixedPoint]:
+    """Infer the body of a Scan: the standard wants its states to keep their shape."""
+    mark = view.context.session.checkpoint()
+    states = [
+        OptimTensor(d.dtype, d.shape) if isinstance(d, OptimTensor) else only_kind(d)
+        for d in initial
+    ]
+    child, outputs = yield infer_body_steps(view, "body", graph, [*states, *scanned])
+    local = view.context.session.local_symbols(mark)
+    return FixedPoint(child, states, outputs, {}, local)
+
+
+def _kept_shape(end: _Ending, index: int, after: Descriptor) -> Descriptor:
+    """Last state of a Scan: the shape of the first, the type of what an iteration gives."""
+    before = end.initial[index]
+    if not isinstance(before, OptimTensor) or not isinstance(after, OptimTensor):
+        return end.state(index, after)
+    dtype = before.dtype or after.dtype
+    if before.shape.has_rank():
+        return OptimTensor(dtype, before.shape)
+    return _resolved(end.view, OptimTensor(dtype, after.shape), end.body.local, index)
 
 
 def _scan_slices(
@@ -401,12 +427,9 @@ def scan_8(view: NodeView) -> Steps:
             break
     initial = [_without_batch(d) for d in view.inputs[1 : 1 + n_states]]
 
-    def inputs_for(states: Sequence[Descriptor]) -> list[Descriptor]:
-        return [*states, *scanned]
-
-    body: FixedPoint = yield fixed_point_steps(view, graph, initial, inputs_for, 0)
+    body: FixedPoint = yield _fixed_shape_steps(view, graph, initial, scanned)
     end = _Ending(view, body, initial, trips)
-    results = [end.state(i, after) for i, after in enumerate(body.outputs[:n_states])]
+    results = [_kept_shape(end, i, after) for i, after in enumerate(body.outputs[:n_states])]
     results += [
         end.stacked(i, element, 0, may_not_run=False)
         for i, element in enumerate(body.outputs[n_states:], n_states)

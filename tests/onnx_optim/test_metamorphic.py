@@ -1,0 +1,136 @@
+"""Changes of a model that must not change, or only refine, what is stated."""
+
+from __future__ import annotations
+
+import onnx
+from hypothesis import HealthCheck, given, note, settings
+from hypothesis import strategies as st
+from onnx import TensorProto, helper
+
+from tests.onnx_optim.test_soundness import models
+from yobx.errors import ShapeError
+from yobx.onnx_optim import OptimDim, OptimTensor, ShapesContext, compute_shapes
+
+RELAXED = settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+def context_of(model: onnx.ModelProto) -> ShapesContext | None:
+    context = ShapesContext()
+    try:
+        compute_shapes(context, model)
+    except ShapeError:
+        return None
+    return context
+
+
+def tensors(context: ShapesContext) -> dict[str, OptimTensor]:
+    return {n: d for n, d in context.values.items() if isinstance(d, OptimTensor)}
+
+
+def bound(model: onnx.ModelProto, n: int, m: int) -> onnx.ModelProto:
+    """The model with integers in the place of the symbols of its inputs."""
+    other = onnx.ModelProto()
+    other.CopyFrom(model)
+    for value in other.graph.input:
+        for dim in value.type.tensor_type.shape.dim:
+            if dim.dim_param:
+                dim.dim_value = {"n": n, "m": m}[dim.dim_param]
+    return other
+
+
+@RELAXED
+@given(models(), st.sampled_from([(0, 1), (1, 1), (2, 3), (5, 2)]))
+def test_infer_then_bind_agrees_with_bind_then_infer(
+    model: onnx.ModelProto, sizes: tuple[int, int]
+) -> None:
+    note(onnx.printer.to_text(model))
+    symbolic = context_of(model)
+    concrete = context_of(bound(model, *sizes))
+    if symbolic is None or concrete is None:
+        return
+    values = dict(zip(("n", "m"), sizes, strict=True))
+    for name, stated in tensors(symbolic).items():
+        known = tensors(concrete)[name]
+        assert stated.dtype == known.dtype
+        if not stated.shape.has_rank() or not known.shape.has_rank():
+            continue
+        assert len(stated.shape) == len(known.shape), name
+        for a, b in zip(stated.shape, known.shape, strict=True):
+            if a.symbols() <= values.keys() and b.is_int():
+                assert a.evaluate(values) == b, f"{name}: {a} against {b}"
+
+
+@RELAXED
+@given(models())
+def test_names_of_symbols_do_not_matter(model: onnx.ModelProto) -> None:
+    other = onnx.ModelProto()
+    other.CopyFrom(model)
+    names = {"n": "zz", "m": "a b"}
+    for value in other.graph.input:
+        for dim in value.type.tensor_type.shape.dim:
+            if dim.dim_param:
+                dim.dim_param = names[dim.dim_param]
+    first, second = context_of(model), context_of(other)
+    assert (first is None) == (second is None)
+    if first is None or second is None:
+        return
+    for name, stated in tensors(first).items():
+        renamed = tensors(second)[name]
+        assert stated.shape.rank() == renamed.shape.rank()
+        for a, b in zip(
+            stated.shape if stated.shape.has_rank() else (),
+            renamed.shape if renamed.shape.has_rank() else (),
+            strict=True,
+        ):
+            assert a.substitute(names) == b, name
+
+
+@RELAXED
+@given(models())
+def test_a_branch_that_is_always_taken_changes_nothing(model: onnx.ModelProto) -> None:
+    last = model.graph.node[-1].output[0]
+    body = helper.make_graph(list(model.graph.node), "t", [], [onnx.ValueInfoProto(name=last)])
+    other = helper.make_graph(
+        [helper.make_node("Relu", ["x"], ["other"])], "e", [], [onnx.ValueInfoProto(name="other")]
+    )
+    flag = helper.make_tensor("flag", TensorProto.BOOL, [], [1])
+    wrapped = onnx.ModelProto()
+    wrapped.CopyFrom(model)
+    del wrapped.graph.node[:]
+    wrapped.graph.initializer.append(flag)
+    wrapped.graph.node.append(
+        helper.make_node("If", ["flag"], ["wrapped"], then_branch=body, else_branch=other)
+    )
+    wrapped.graph.output[0].name = "wrapped"
+    first, second = context_of(model), context_of(wrapped)
+    assert (first is None) == (second is None)
+    if first is not None and second is not None:
+        assert first.get(last) == second.get("wrapped")
+
+
+@RELAXED
+@given(models(), st.randoms(use_true_random=False))
+def test_the_order_of_nodes_does_not_matter(model: onnx.ModelProto, random: object) -> None:
+    first = context_of(model)
+    nodes = list(model.graph.node)
+    random.shuffle(nodes)  # type: ignore[attr-defined]
+    other = onnx.ModelProto()
+    other.CopyFrom(model)
+    del other.graph.node[:]
+    other.graph.node.extend(nodes)
+    second = context_of(other)
+    assert (first is None) == (second is None)
+    if first is None or second is None:
+        return
+    for name, stated in tensors(first).items():
+        found = tensors(second)[name]
+        assert stated.dtype == found.dtype
+        assert stated.shape.rank() == found.shape.rank(), name
+
+
+def test_sizes_keyed_on_their_value_create_no_false_equality() -> None:
+    from tests.onnx_optim.running import dims, infer, parse
+
+    context = infer(parse("g (float[s2, s3] x, float[s3, s5] w) => (y) { y = MatMul (x, w) }"))
+    assert dims(context, "y") == ["s2", "s5"]
+    assert OptimDim("s2") != OptimDim("s3")
