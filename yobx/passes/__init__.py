@@ -43,6 +43,7 @@ def default_passes() -> tuple[Callable[[onnx_ir.Model], None], ...]:
         unflatten_matmul,
         remove_dead_code,
         optimize_layout,
+        remove_identities,
         compose_transposes,
         transposes_to_reshapes,
         remove_dead_code,

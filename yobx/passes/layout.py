@@ -85,6 +85,7 @@ class _Relayout:
         self.numbers: dict[ir.Node, int] = {}
         self.flipped_values: set[ir.Value] = set()
         self.made: dict[ir.Value, ir.Value] = {}
+        self.opaque: set[ir.Node] = set()
 
     def run(self) -> None:
         flipped = self._choose()
@@ -121,12 +122,35 @@ class _Relayout:
                 forward.update(node.outputs)
             elif node.op_type == "Pad" and self._before_kernel(node):
                 network.add_edge(FlowNetwork.SOURCE, self.numbers[node], 1)
+        self._find_opaque()
         for value in values:
             members = sorted(set(self._members(value)))
             if len(members) > 1 and members != [FlowNetwork.SOURCE, FlowNetwork.SINK]:
                 network.add_group(members, self._cost(value))
         chosen = network.source_side()
         return {node for node, number in self.numbers.items() if number in chosen}
+
+    def _find_opaque(self) -> None:
+        """Transposes that undo themselves, between two nodes that could both be flipped.
+
+        Such a Transpose would disappear if just one of them was, which a cut cannot express; it
+        is taken for an ordinary node.
+        """
+        if self.perm != self.inverse:
+            return
+        for node in self.graph:
+            if transpose_perm(node) == self.perm and node.inputs[0] is not None:
+                users = (user for user, _ in node.outputs[0].uses())
+                if node.inputs[0].producer() in self.plans and any(u in self.plans for u in users):
+                    self.opaque.add(node)
+
+    def _undoes(self, node: ir.Node | None) -> bool:
+        """Whether a node is a Transpose back from the flipped form."""
+        return node not in self.opaque and transpose_perm(node) == self.inverse
+
+    def _flips(self, node: ir.Node) -> bool:
+        """Whether a node is a Transpose to the flipped form."""
+        return node not in self.opaque and transpose_perm(node) == self.perm
 
     def _pinned(self, node: ir.Node, plan: Flip) -> Iterator[ir.Value]:
         for index in plan.inputs:
@@ -148,7 +172,7 @@ class _Relayout:
 
     def _members(self, value: ir.Value) -> Iterator[int]:
         producer = value.producer()
-        if transpose_perm(producer) == self.inverse:
+        if self._undoes(producer):
             yield FlowNetwork.SOURCE
         elif (
             producer in self.plans and producer.graph is self.graph and self.plans[producer].outputs
@@ -163,7 +187,7 @@ class _Relayout:
                 yield FlowNetwork.SINK
             elif user in self.plans and index in self.plans[user].inputs:
                 yield self.numbers[user]
-            elif transpose_perm(user) == self.perm:
+            elif self._flips(user):
                 yield FlowNetwork.SOURCE
             elif user.op_type != "Shape":
                 yield FlowNetwork.SINK
@@ -200,7 +224,7 @@ class _Relayout:
                 return value if array.ndim == 0 else self.editor.add_constant(padded)
             return self.editor.add_constant(np.transpose(padded, self.perm), value.name or "cst")
         producer = value.producer()
-        if producer is not None and transpose_perm(producer) == self.inverse:
+        if producer is not None and self._undoes(producer):
             source = producer.inputs[0]
             if source is not None:
                 return source
@@ -208,7 +232,7 @@ class _Relayout:
             moved = self.made[value] = self._moved(value, self.perm, user)
             for other, _ in list(value.uses()):
                 # A Transpose that was there before may stand too late to be read here.
-                same = other.graph is self.graph and transpose_perm(other) == self.perm
+                same = other.graph is self.graph and self._flips(other)
                 if same and other is not moved.producer():
                     self.editor.replace(other.outputs[0], moved)
         return self.made[value]
@@ -284,9 +308,10 @@ class _Relayout:
             if user.graph is self.graph:
                 if user in flipped and index in self.plans[user].inputs:
                     continue
-                if transpose_perm(user) == self.perm and self.editor.replace(
-                    user.outputs[0], output
-                ):
+                if self._flips(user):
+                    # Not the same value to this pass: its own flipped form is another one.
+                    user.op_type = "Identity"
+                    user.attributes.clear()
                     continue
                 if user.op_type == "Shape":
                     self._fix_shape(user)
