@@ -109,6 +109,26 @@ def test_a_branch_that_is_always_taken_changes_nothing(model: onnx.ModelProto) -
 
 
 @RELAXED
+@given(models())
+def test_moving_all_nodes_into_a_function_changes_nothing(model: onnx.ModelProto) -> None:
+    last = model.graph.node[-1].output[0]
+    function = helper.make_function(
+        "loc", "Whole", ["x", "w"], [last], list(model.graph.node), [helper.make_opsetid("", 20)]
+    )
+    called = onnx.ModelProto()
+    called.CopyFrom(model)
+    called.opset_import.add(domain="loc", version=1)
+    called.functions.append(function)
+    del called.graph.node[:]
+    called.graph.node.append(helper.make_node("Whole", ["x", "w"], ["y"], domain="loc"))
+    called.graph.output[0].name = "y"
+    first, second = context_of(model), context_of(called)
+    assert (first is None) == (second is None)
+    if first is not None and second is not None:
+        assert first.get(last) == second.get("y")
+
+
+@RELAXED
 @given(models(), st.randoms(use_true_random=False))
 def test_the_order_of_nodes_does_not_matter(model: onnx.ModelProto, random: object) -> None:
     first = context_of(model)

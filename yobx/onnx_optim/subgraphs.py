@@ -147,11 +147,8 @@ def fixed_point_steps(
             merge(old, new, widening.dim_for(i))
             for i, (old, new) in enumerate(zip(states, after, strict=True))
         ]
-        if depth >= MAX_LOOP_DEPTH or attempt == MAX_PASSES - 2:
-            joined = [
-                old if old == new or _is_vague(old) else only_kind(old)
-                for old, new in zip(states, joined, strict=True)
-            ]
+        if joined != states and attempt == MAX_PASSES - 2:
+            joined = [only_kind(old) for old in states]  # holds for anything of that type
         if joined == states:
             break
         states = joined
@@ -176,10 +173,6 @@ def inputs_placed(
         ids[id(d)]: value for d, value in zip(placed, graph.input, strict=False) if id(d) in ids
     }
     return [found.get(i, onnx.ValueInfoProto()) for i in range(len(initial))]
-
-
-def _is_vague(descriptor: Descriptor) -> bool:
-    return descriptor == only_kind(descriptor)
 
 
 def only_kind(descriptor: Descriptor) -> Descriptor:

@@ -110,6 +110,9 @@ class _Writer:
     def graph(self, graph: onnx.GraphProto, context: ShapesContext) -> None:
         """Write the outputs and the value_info of one graph, not of its subgraphs."""
         given = {value.name for value in graph.input}
+        for value in graph.input:
+            if not value.HasField("type"):  # a subgraph need not declare its inputs
+                self._overwrite(value, context)
         for output in graph.output:
             given.add(output.name)
             self._overwrite(output, context)
