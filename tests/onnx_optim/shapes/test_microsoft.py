@@ -27,7 +27,13 @@ def test_fused_activations(ms, runtime_input):
     ms("FastGelu", [item, ones(4)])
     ms("Gelu", [item])
     ms("QuickGelu", [item], alpha=1.7)
-    ms("BiasSoftmax", [runtime_input(["n", "s", 4]), runtime_input(["n", 1, 4])], axis=2, is_inner_broadcast=0, need_runs=0)
+    ms(
+        "BiasSoftmax",
+        [runtime_input(["n", "s", 4]), runtime_input(["n", 1, 4])],
+        axis=2,
+        is_inner_broadcast=0,
+        need_runs=0,
+    )
     ms("BiasSplitGelu", [runtime_input(["n", "s", 1280 * 2]), ones(2560)], need_runs=0)
     ms("Inverse", [runtime_input(["n", 2, 2])])
     ms("Trilu", [runtime_input(["n", "s"])])
@@ -38,15 +44,32 @@ def test_products(ms, runtime_input):
     assert found.shape == ["n", 3, "m"]
     (found,) = ms("FusedMatMul", [runtime_input([4, "n"]), runtime_input([4, "m"])], transA=1)
     assert found.shape == ["n", "m"]
-    ms("FusedMatMul", [runtime_input([3, "n", 4]), runtime_input(["n", 4, "m"])], transBatchA=1, need_runs=0)
-    (found,) = ms("FusedGemm", [runtime_input(["n", 4]), runtime_input(["m", 4])], transB=1, activation="Relu")
+    ms(
+        "FusedMatMul",
+        [runtime_input([3, "n", 4]), runtime_input(["n", 4, "m"])],
+        transBatchA=1,
+        need_runs=0,
+    )
+    (found,) = ms(
+        "FusedGemm", [runtime_input(["n", 4]), runtime_input(["m", 4])], transB=1, activation="Relu"
+    )
     assert found.shape == ["n", "m"]
     quantised = runtime_input([4, "m"], T.UINT8)
     ms("DynamicQuantizeMatMul", [runtime_input(["n", 4]), quantised, SCALE, ZERO8])
-    ms("MatMulIntegerToFloat", [runtime_input(["n", 4], T.UINT8), quantised, SCALE, SCALE, ZERO8, ZERO8])
+    ms(
+        "MatMulIntegerToFloat",
+        [runtime_input(["n", 4], T.UINT8), quantised, SCALE, SCALE, ZERO8, ZERO8],
+    )
     ms("CDist", [runtime_input(["n", 4]), runtime_input(["m", 4])], metric="euclidean")
     packed, scales = np.zeros((8, 1, 16), np.uint8), ones(8)
-    (found,) = ms("MatMulNBits", [runtime_input(["n", "s", 32]), packed, scales], K=32, N=8, bits=4, block_size=32)
+    (found,) = ms(
+        "MatMulNBits",
+        [runtime_input(["n", "s", 32]), packed, scales],
+        K=32,
+        N=8,
+        bits=4,
+        block_size=32,
+    )
     assert found.shape == ["n", "s", 8]
     args = [runtime_input(["n", 4], T.UINT8), SCALE, ZERO8, np.ones((4, 3), np.uint8), SCALE, ZERO8]
     (found,) = ms("QGemm", [*args, None, SCALE, ZERO8])
@@ -62,20 +85,30 @@ def test_quantised_elementwise(ms, runtime_input):
     for op_type in ("QLinearSigmoid", "QLinearLeakyRelu"):
         ms(op_type, [left, SCALE, ZERO8, SCALE, ZERO8])
     ms("QLinearConcat", [SCALE, ZERO8, left, SCALE, ZERO8, left, SCALE, ZERO8], axis=0)
-    ms("QLinearWhere", [runtime_input(["n", 1], T.BOOL), left, SCALE, ZERO8, right, SCALE, ZERO8, SCALE, ZERO8])
+    ms(
+        "QLinearWhere",
+        [runtime_input(["n", 1], T.BOOL), left, SCALE, ZERO8, right, SCALE, ZERO8, SCALE, ZERO8],
+    )
     ms("QLinearReduceMean", [left, SCALE, ZERO8, SCALE, ZERO8], axes=[1], keepdims=0, need_runs=0)
     ms("MulInteger", [left, ZERO8, right, ZERO8], need_runs=0)
 
 
 def test_quantised_pools_and_convolutions(ms, runtime_input):
     image = runtime_input(["n", 4, "h+2", 6], T.UINT8)
-    ms("QLinearAveragePool", [image, SCALE, ZERO8, SCALE, ZERO8], kernel_shape=[2, 2], strides=[2, 2])
+    ms(
+        "QLinearAveragePool",
+        [image, SCALE, ZERO8, SCALE, ZERO8],
+        kernel_shape=[2, 2],
+        strides=[2, 2],
+    )
     (found,) = ms("QLinearGlobalAveragePool", [image, SCALE, ZERO8, SCALE, ZERO8])
     assert found.shape == ["n", 4, 1, 1]
     kernel = np.ones((2, 4, 3, 3), np.uint8)
     ms("QLinearConv", [image, SCALE, ZERO8, kernel, SCALE, ZERO8, SCALE, ZERO8], need_runs=0)
     last = runtime_input(["n", "h+2", 6, 4], T.UINT8)
-    (found,) = ms("QLinearConv", [last, SCALE, ZERO8, kernel, SCALE, ZERO8, SCALE, ZERO8], channels_last=1)
+    (found,) = ms(
+        "QLinearConv", [last, SCALE, ZERO8, kernel, SCALE, ZERO8, SCALE, ZERO8], channels_last=1
+    )
     assert found.shape == ["n", "h", 4, 2]
     (found,) = ms("NhwcMaxPool", [last], kernel_shape=[3, 3])
     assert found.shape == ["n", "h", 4, 4]
@@ -118,7 +151,16 @@ def test_attention(ms, runtime_input):
     found = ms("Attention", [*inputs, None, past], num_heads=2, n_outputs=2, unidirectional=1)
     assert found[1].shape == [2, "n", 2, "p+s", 4]
     weights, zero = np.ones((8, 24), np.uint8), np.array(0, np.uint8)
-    args = [runtime_input(["n", "s", 8], T.UINT8), weights, ones(24), SCALE, SCALE, None, zero, zero]
+    args = [
+        runtime_input(["n", "s", 8], T.UINT8),
+        weights,
+        ones(24),
+        SCALE,
+        SCALE,
+        None,
+        zero,
+        zero,
+    ]
     (found,) = ms("QAttention", args, num_heads=2)
     assert (found.dtype, found.shape) == (TensorType.kFloat, ["n", "s", 8])
 
@@ -137,8 +179,24 @@ def test_multi_head_attention(ms, runtime_input):
 def test_group_query_attention(ms, runtime_input):
     query, key = runtime_input(["n", 1, 8]), runtime_input(["n", 1, 4])
     past = runtime_input(["n", 1, "p", 4])
-    inputs = [query, key, key, past, past, runtime_input(["n"], T.INT32, 1, 2), np.array(3, np.int32)]
-    found = ms("GroupQueryAttention", inputs, num_heads=2, kv_num_heads=1, n_outputs=3, exact=False, need_runs=0)
+    inputs = [
+        query,
+        key,
+        key,
+        past,
+        past,
+        runtime_input(["n"], T.INT32, 1, 2),
+        np.array(3, np.int32),
+    ]
+    found = ms(
+        "GroupQueryAttention",
+        inputs,
+        num_heads=2,
+        kv_num_heads=1,
+        n_outputs=3,
+        exact=False,
+        need_runs=0,
+    )
     assert found[0].shape == ["n", 1, 8]
     assert found[1].shape.dims()[3] == OptimDim(4)
 
@@ -156,20 +214,60 @@ def test_others(ms, runtime_input):
     ms("Range", [np.array(0), np.array(5)])
     ms("Pad", [runtime_input(["n", 3]), np.array([1, 0, 1, 0])])
     ms("GatherND", [runtime_input([4, "n"]), runtime_input(["m", 1], T.INT64)])
-    ms("CropAndResize", [runtime_input(["n", 3, 5, 5]), runtime_input(["r", 4]), runtime_input(["r"], T.INT32, 0, 1), np.array([2, 3], np.int32)])
-    ms("Tokenizer", [runtime_input(["n"], T.STRING)], mark=0, pad_value="#", mincharnum=1, separators=[" "], exact=False, need_runs=0)
+    ms(
+        "CropAndResize",
+        [
+            runtime_input(["n", 3, 5, 5]),
+            runtime_input(["r", 4]),
+            runtime_input(["r"], T.INT32, 0, 1),
+            np.array([2, 3], np.int32),
+        ],
+    )
+    ms(
+        "Tokenizer",
+        [runtime_input(["n"], T.STRING)],
+        mark=0,
+        pad_value="#",
+        mincharnum=1,
+        separators=[" "],
+        exact=False,
+        need_runs=0,
+    )
     ms("IsAllFinite", [runtime_input(["n", 2])], need_runs=0)
-    (found,) = ms("TorchEmbedding", [runtime_input([9, 4]), runtime_input(["n", "s"], T.INT64)], need_runs=0)
+    (found,) = ms(
+        "TorchEmbedding", [runtime_input([9, 4]), runtime_input(["n", "s"], T.INT64)], need_runs=0
+    )
     assert found.shape == ["n", "s", 4]
-    (found,) = ms("Rfft", [runtime_input(["n", 8])], signal_ndim=1, onesided=1, normalized=0, need_runs=0)
+    (found,) = ms(
+        "Rfft", [runtime_input(["n", 8])], signal_ndim=1, onesided=1, normalized=0, need_runs=0
+    )
     assert found.shape == ["n", 5, 2]
-    (found,) = ms("GatherBlockQuantized", [np.zeros((6, 16), np.uint8), runtime_input(["n"], T.INT64), ones(6, 1)], block_size=32, bits=4, quantize_axis=1)
+    (found,) = ms(
+        "GatherBlockQuantized",
+        [np.zeros((6, 16), np.uint8), runtime_input(["n"], T.INT64), ones(6, 1)],
+        block_size=32,
+        bits=4,
+        quantize_axis=1,
+    )
     assert found.shape == ["n", 32]
 
 
 def test_dynamic_quantize_lstm(ms, runtime_input):
     weights, recurrent = np.ones((1, 3, 20), np.uint8), np.ones((1, 5, 20), np.uint8)
     scale, zero = ones(1), np.zeros(1, np.uint8)
-    inputs = [runtime_input(["t", "n", 3]), weights, recurrent, None, None, None, None, None, scale, zero, scale, zero]
+    inputs = [
+        runtime_input(["t", "n", 3]),
+        weights,
+        recurrent,
+        None,
+        None,
+        None,
+        None,
+        None,
+        scale,
+        zero,
+        scale,
+        zero,
+    ]
     found = ms("DynamicQuantizeLSTM", inputs, n_outputs=3, hidden_size=5)
     assert found[0].shape == ["t", 1, "n", 5]

@@ -79,7 +79,11 @@ def test_whatever_is_given_no_rule_breaks(domain, op_type):
     if op_type in ("If", "Loop", "Scan", "SequenceMap"):
         pytest.skip("needs subgraphs; tested where they are")
     answers = 0
-    for kinds in [*((kind,) * 8 for kind in INPUTS), ("image", "vector"), ("matrix", "value", "vector")]:
+    for kinds in [
+        *((kind,) * 8 for kind in INPUTS),
+        ("image", "vector"),
+        ("matrix", "value", "vector"),
+    ]:
         for count, outputs, omit in itertools.product((1, 2, 3, 5, 6), (1, 2), (False, True)):
             context = ShapesContext({"": 25, domain: 25 if not domain else 1})
             for index in range(count):

@@ -8,7 +8,6 @@ from onnx import TensorProto as T
 from onnx import helper, parser
 
 from yobx.errors import ShapeError
-from yobx.onnx_optim.optim_sequence import Presence
 from yobx.onnx_optim import (
     OptimDim,
     OptimOptional,
@@ -19,6 +18,7 @@ from yobx.onnx_optim import (
     TensorType,
     compute_shapes,
 )
+from yobx.onnx_optim.optim_sequence import Presence
 
 A = OptimTensor(T.FLOAT, ["n", 3])
 B = OptimTensor(T.FLOAT, ["m", 3])
@@ -170,5 +170,3 @@ def test_graphs_against_a_run(body):
         assert [dim.evaluate({"n": n, "m": m}) for dim in stated.shape.dims()] == list(got.shape)
         if stated.constant is not None:
             assert stated.constant == got
-
-

@@ -18,7 +18,9 @@ from onnx import helper, numpy_helper
 from yobx.onnx_optim import OptimDim, ShapesContext, compute_shapes
 
 OPSET = 18
-BINDINGS = [dict(zip("nmk", pair, strict=True)) for pair in itertools.product((0, 1, 2, 5), repeat=3)]
+BINDINGS = [
+    dict(zip("nmk", pair, strict=True)) for pair in itertools.product((0, 1, 2, 5), repeat=3)
+]
 RUN_ERRORS = (
     onnxruntime.capi.onnxruntime_pybind11_state.RuntimeException,
     onnxruntime.capi.onnxruntime_pybind11_state.InvalidArgument,
@@ -61,7 +63,9 @@ class Program:
             ],
             self.initializers,
         )
-        return helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=8)
+        return helper.make_model(
+            graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=8
+        )
 
 
 def joined(left: int | None, right: int | None) -> int | None:
@@ -96,12 +100,18 @@ def operand(draw: st.DrawFn, program: Program, length: int | None) -> tuple[str,
         return name, program.vectors[name]
     size = draw(st.sampled_from([None, 1, length]))
     numbers = st.integers(-3, 6)
-    values = draw(numbers) if size is None else draw(st.lists(numbers, min_size=size, max_size=size))
+    values = (
+        draw(numbers) if size is None else draw(st.lists(numbers, min_size=size, max_size=size))
+    )
     return program.constant(values), size
 
 
 def step(draw: st.DrawFn, program: Program) -> None:
-    kind = draw(st.sampled_from(["binary", "unary", "compare", "where", "gather", "slice", "concat", "reduce", "shape"]))
+    kind = draw(
+        st.sampled_from(
+            ["binary", "unary", "compare", "where", "gather", "slice", "concat", "reduce", "shape"]
+        )
+    )
     name = pick(draw, program)
     length = program.vectors[name]
     if kind in ("binary", "compare"):
@@ -170,7 +180,9 @@ def sink(draw: st.DrawFn, program: Program) -> None:
     limit = program.add("Reshape", [scalar, program.constant([])])
     small = program.add("Mod", [limit, program.constant(11)])
     delta = program.constant(draw(st.sampled_from([1, 2, 3, -1, -2])))
-    program.tensors.append(program.add("Range", [program.constant(draw(st.integers(-2, 2))), small, delta]))
+    program.tensors.append(
+        program.add("Range", [program.constant(draw(st.integers(-2, 2))), small, delta])
+    )
     counted = program.tensors[-1]
     start, end = (draw(st.integers(-4, 6)) for _ in range(2))
     limits = [program.constant([value]) for value in (start, end)]
@@ -178,7 +190,9 @@ def sink(draw: st.DrawFn, program: Program) -> None:
     vector = program.add("Reshape", [small, program.constant([1])])
     program.tensors.append(program.add("Slice", [counted, vector, program.constant([2**31])]))
     # ConstantOfShape gives floats; only integers are outputs.
-    program.tensors.remove(next(n.output[0] for n in program.nodes if n.op_type == "ConstantOfShape"))
+    program.tensors.remove(
+        next(n.output[0] for n in program.nodes if n.op_type == "ConstantOfShape")
+    )
 
 
 def run_all(model: onnx.ModelProto) -> Any:

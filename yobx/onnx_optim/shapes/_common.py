@@ -52,9 +52,10 @@ _TABLE_LIMIT = 4096
 def guarded(entry: OptimDim, otherwise: OptimDim) -> OptimDim:
     """`entry` where it is positive, `otherwise` where it is 0; both are never negative."""
     result = OptimDim.max(entry, otherwise - otherwise * OptimDim.min(entry, ONE))
-    if len(_GUARDED) >= _TABLE_LIMIT:
-        _GUARDED.clear()
-    _GUARDED[result] = entry
+    if result != entry:
+        if len(_GUARDED) >= _TABLE_LIMIT:
+            _GUARDED.clear()
+        _GUARDED[result] = entry
     return result
 
 
@@ -288,6 +289,6 @@ def int_list(value: object) -> tuple[int, ...] | None:
     """An INTS attribute as a tuple, None when it is absent."""
     if value is None:
         return None
-    if isinstance(value, int):
-        return (value,)
-    return tuple(int(item) for item in value)  # type: ignore[attr-defined]
+    if isinstance(value, list | tuple):
+        return tuple(value)
+    return (int(value),)  # type: ignore[call-overload]

@@ -36,17 +36,43 @@ __all__ = ["concat_dims"]
 
 
 def concat_dims(node: NodeView, shapes: list[Dims], axis: int) -> Dims:
-    """Shape of a concatenation along a non-negative axis."""
-    first = list(shapes[0])
+    """Shape of a concatenation along a non-negative axis.
+
+    Runtimes do not compare the other sizes of an input without elements, so that two sizes that
+    differ are only known to be equal when both inputs have some.
+    """
+    first = shapes[0]
+    rank = len(first)
+    total = first[axis] if axis < rank else ZERO
+    agree = True
     for other in shapes[1:]:
-        if len(other) != len(first):
-            node.fail(f"ranks {len(first)} and {len(other)} cannot be joined")
-        for index, size in enumerate(other):
-            if index == axis:
-                first[index] = first[index] + size
-            elif first[index] != size:
-                first[index] = same_dim(node, first[index], size, f"axis {index} of joined inputs")
-    return tuple(first)
+        if len(other) != rank:
+            node.fail(f"ranks {rank} and {len(other)} cannot be joined")
+        total = total + other[axis]
+        agree = agree and (
+            other is first or other[:axis] + other[axis + 1 :] == first[:axis] + first[axis + 1 :]
+        )
+    if not agree:
+        first = _reference(node, shapes, axis)
+    return (*first[:axis], total, *first[axis + 1 :])
+
+
+def _reference(node: NodeView, shapes: list[Dims], axis: int) -> Dims:
+    """The sizes beside the axis when the inputs do not spell them alike."""
+    filled = [shape for shape in shapes if all((dim.bounds()[0] or 0) >= 1 for dim in shape)]
+    result = list(filled[0] if filled else shapes[0])
+    for index in range(len(result)):
+        if index == axis:
+            continue
+        for shape in filled[1:]:
+            result[index] = same_dim(
+                node, result[index], shape[index], f"axis {index} of joined inputs"
+            )
+        sizes = [shape[index] for shape in shapes]
+        if not filled and any(size != sizes[0] for size in sizes):
+            reason = "the inputs differ in this size and may have no elements"
+            result[index] = node.fresh(index, reason, upper=OptimDim.max(*sizes))
+    return tuple(result)
 
 
 def _concat_values(tensors: list[OptimTensor], axis: int, rank: int) -> OptimTensor | None:

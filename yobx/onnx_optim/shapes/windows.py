@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from yobx.onnx_optim.node_view import NodeView
 from yobx.onnx_optim.optim_dim import OptimDim
@@ -26,8 +26,7 @@ from yobx.onnx_optim.tensor_type import TensorType
 __all__ = ["Window", "convolution_dims", "read_window", "window_sizes"]
 
 
-@dataclass(frozen=True)
-class Window:
+class Window(NamedTuple):
     """Attributes that place a window along each spatial axis.
 
     Attributes:
@@ -52,24 +51,43 @@ def read_window(node: NodeView, rank: int, kernel: Sequence[OptimDim]) -> Window
     strides = int_list(node.attr("strides", None)) or (1,) * rank
     dilations = int_list(node.attr("dilations", None)) or (1,) * rank
     pads = int_list(node.attr("pads", None)) or (0,) * (2 * rank)
-    sizes = (len(kernel), len(strides), len(dilations), len(pads) // 2)
-    if any(size != rank for size in sizes) or len(pads) % 2:
+    if (
+        len(kernel) != rank
+        or len(strides) != rank
+        or len(dilations) != rank
+        or len(pads) != 2 * rank
+    ):
         node.fail(
             f"kernel, strides, dilations and pads must fit {rank} spatial axes, their lengths "
             f"are {len(kernel)}, {len(strides)}, {len(dilations)}, {len(pads)}"
         )
-    if any(stride < 1 for stride in strides) or any(step < 1 for step in dilations):
+    if rank and (min(strides) < 1 or min(dilations) < 1):
         node.fail(f"strides={strides} and dilations={dilations} must be positive")
     auto_pad = node.attr("auto_pad", "NOTSET") or "NOTSET"
     ceiling = node.attr("ceil_mode", 0) == 1
     return Window(tuple(kernel), strides, dilations, pads, str(auto_pad), ceiling)
 
 
+def _integer_size(size: int, reach: int, window: Window, axis: int, *, lenient: bool) -> int:
+    """The same count for integers, which is the common case and need not build expressions."""
+    stride, before, after = window.strides[axis], 0, 0
+    if window.auto_pad != "VALID":
+        before, after = window.pads[axis], window.pads[axis + len(window.strides)]
+    room = size + before + after - reach
+    if window.ceiling:
+        return min(room + stride - 1, size + before - 1) // stride + 1
+    return -(-room // stride) + 1 if lenient and room < 0 else room // stride + 1
+
+
 def _window_size(size: OptimDim, window: Window, axis: int, *, lenient: bool) -> OptimDim:
     stride = window.strides[axis]
     if window.auto_pad.startswith("SAME"):
         return size.ceil_div(stride)
-    reach = (window.kernel[axis] - ONE) * window.dilations[axis] + ONE
+    kernel = window.kernel[axis]
+    if size.is_int() and kernel.is_int():
+        reach_ = (kernel.as_int() - 1) * window.dilations[axis] + 1
+        return OptimDim(_integer_size(size.as_int(), reach_, window, axis, lenient=lenient))
+    reach = (kernel - ONE) * window.dilations[axis] + ONE
     before = after = 0
     if window.auto_pad != "VALID":
         before, after = window.pads[axis], window.pads[axis + len(window.strides)]
