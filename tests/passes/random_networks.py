@@ -74,7 +74,7 @@ class _Maker:
             v
             for v in self.values
             if all(
-                a == b or a == 1 or b == 1
+                a in (b, 1) or b == 1
                 for a, b in zip(
                     self.g.get_shape(x).dims()[::-1], self.g.get_shape(v).dims()[::-1], strict=False
                 )

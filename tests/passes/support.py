@@ -15,7 +15,7 @@ import onnxruntime
 
 from yobx.onnx_optim import infer_shapes
 
-__all__ = ["apply", "compare", "kinds", "parse"]
+__all__ = ["apply", "compare", "kinds", "parse", "run"]
 
 Pass = Callable[[ir.Model], Any]
 
@@ -28,6 +28,7 @@ def parse(body: str, *, opset: int = 21) -> onnx.ModelProto:
 
 
 def run(model: onnx.ModelProto, feeds: Mapping[str, Any]) -> list[npt.NDArray[Any]]:
+    """Runs a model with the optimisations of onnxruntime switched off."""
     options = onnxruntime.SessionOptions()
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.log_severity_level = 3

@@ -8,6 +8,7 @@ the place where something else reads them.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -137,6 +138,10 @@ def _unary(function: Callable[[Any], Any]) -> Rule:
     return lambda node, inputs: np.asarray(function(inputs[0]))
 
 
+def _variadic(function: Callable[[Any, Any], Any]) -> Rule:
+    return lambda node, inputs: np.asarray(reduce(function, inputs))
+
+
 def _divide(node: ir.Node, inputs: Sequence[Array]) -> Array | None:
     first, second = inputs
     if first.dtype.kind == "f":
@@ -226,6 +231,8 @@ _ARITHMETIC: dict[str, Rule] = {
     "Sub": _binary(np.subtract),
     "Mul": _binary(np.multiply),
     "Div": _divide,
+    "Max": _variadic(np.maximum),
+    "Min": _variadic(np.minimum),
     "Pow": _power,
     "Neg": _unary(np.negative),
     "Abs": _unary(np.abs),

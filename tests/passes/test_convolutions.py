@@ -1,0 +1,101 @@
+import numpy as np
+import onnx
+import pytest
+
+from tests.passes.support import apply, kinds, parse
+from yobx.passes.convolutions import fold_into_convolutions
+from yobx.passes.dead_code import remove_dead_code
+
+CONSTANTS = """<float[2, 3, 1, 1] w = {1, 2, 3, 4, 5, 6}, float[2] bias = {0.5, -1},
+    float[1, 2, 1, 1] c = {2, -3}, float[2, 1, 1] c3 = {1, 7}, float s = {4},
+    float[1, 1, 1, 5] columns = {1, 2, 3, 4, 5}, float[3, 2, 1, 1] wt = {1, 2, 3, 4, 5, 6},
+    float[2] mean = {0.25, -2}, float[2] variance = {0.5, 3}, float[2] dw = {1, 2}>"""
+
+
+def fold(body: str) -> onnx.ModelProto:
+    before = parse(f"g (float[n, 3, 4, 5] x) => (float[n, 2, h, v] y) {CONSTANTS} {{ {body} }}")
+    return apply(before, fold_into_convolutions, remove_dead_code)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "a = Conv (x, w)\n b = Mul (a, c)\n y = Add (b, c3)",
+        "a = Conv (x, w, bias)\n b = Add (c, a)\n d = Mul (c3, b)\n y = Sub (d, c)",
+        "a = Conv (x, w)\n b = Sub (c, a)\n y = Div (b, s)",
+        "a = Conv (x, w, bias)\n y = BatchNormalization (a, bias, bias, mean, variance)",
+        "a = Conv (x, w)\n y = Div (a, c3)",
+    ],
+)
+def test_arithmetic_after(body: str) -> None:
+    assert kinds(fold(body)) == {"Conv": 1}
+
+
+def test_transposed_convolution() -> None:
+    after = fold("a = ConvTranspose (x, wt, bias)\n b = Mul (a, c)\n y = Add (b, c3)")
+    assert kinds(after) == {"ConvTranspose": 1}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "a = Conv (x, w)\n b = Mul (a, columns)\n y = Relu (b)",
+        "a = Conv (x, w)\n b = Div (c, a)\n y = Relu (b)",
+        "a = Conv (x, w)\n b = Mul (a, c)\n d = Relu (a)\n y = Add (b, d)",
+        "a = Conv (x, w)\n b = Mul (a, a)\n y = Relu (b)",
+    ],
+)
+def test_what_is_not_by_channel(body: str) -> None:
+    after = fold(body)
+    assert len(after.graph.node) == len(body.splitlines())
+
+
+def test_a_shared_weight_is_not_changed() -> None:
+    after = fold("a = Conv (x, w)\n b = Mul (a, c)\n d = Conv (x, w)\n y = Add (b, d)")
+    assert kinds(after) == {"Conv": 2, "Add": 1}
+    weights = {t.name: onnx.numpy_helper.to_array(t) for t in after.graph.initializer}
+    np.testing.assert_array_equal(weights["w"].reshape(-1), [1, 2, 3, 4, 5, 6])
+
+
+def test_an_output_in_between_stays() -> None:
+    before = parse(
+        f"""g (float[n, 3, 4, 5] x) => (float[n, 2, 4, 5] a, float[n, 2, 4, 5] y) {CONSTANTS} {{
+            a = Conv (x, w)
+            y = Mul (a, c)
+        }}"""
+    )
+    assert kinds(apply(before, fold_into_convolutions)) == {"Conv": 1, "Mul": 1}
+
+
+def pad(node: str, pads: str, value: str = "", first: str = "Relu") -> dict[str, int]:
+    before = parse(
+        f"""g (float[n, 3, 8, 9] x) => (float[n, c, h, v] y)
+        <int64[8] pads = {{{pads}}}, float[2, 3, 3, 3] w = {{{", ".join(["0.5"] * 54)}}},
+         float zero = {{0}}, float one = {{1}}> {{
+            a = {first} (x)
+            p = Pad (a, pads{value})
+            y = {node}
+        }}"""
+    )
+    return kinds(apply(before, fold_into_convolutions, remove_dead_code))
+
+
+CONV = "Conv <strides = [2, 2], pads = [0, 1, 0, 1]> (p, w)"
+POOL = "MaxPool <kernel_shape = [3, 3], strides = [2, 2]> (p)"
+
+
+def test_pads_go_into_the_convolution() -> None:
+    assert "Pad" not in pad(CONV, "0, 0, 1, 2, 0, 0, 3, 1")
+    assert "Pad" not in pad(CONV, "0, 0, 1, 2, 0, 0, 3, 1", ", zero")
+
+
+def test_pads_go_into_a_pool_of_what_is_not_negative() -> None:
+    assert "Pad" not in pad(POOL, "0, 0, 1, 1, 0, 0, 1, 1")
+    assert "Pad" in pad(POOL, "0, 0, 1, 1, 0, 0, 1, 1", first="Neg")
+    assert "Pad" in pad(POOL, "0, 0, 3, 1, 0, 0, 1, 1")
+
+
+def test_other_pads_stay() -> None:
+    assert "Pad" in pad(CONV, "0, 0, 1, 2, 0, 0, 3, 1", ", one")
+    assert "Pad" in pad(CONV, "1, 0, 1, 2, 0, 0, 3, 1")
+    assert "Pad" in pad(CONV, "0, 0, -1, 2, 0, 0, 3, 1")
