@@ -16,7 +16,7 @@ from yobx.onnx_optim.optim_dim import OptimDim
 from yobx.onnx_optim.optim_sequence import Descriptor, OptimOptional, OptimSequence
 from yobx.onnx_optim.optim_shape import OptimShape
 from yobx.onnx_optim.optim_tensor import OptimTensor
-from yobx.onnx_optim.tensor_type import TensorType
+from yobx.onnx_optim.tensor_type import TensorType, stored_type
 from yobx.onnx_optim.type_protos import descriptor_of_type, dims_of_proto
 
 __all__ = ["Contradiction", "Declarations", "DeclaredPolicy", "counter_example"]
@@ -188,9 +188,9 @@ class _Comparison:
         stated = proto.tensor_type
         dtype = inferred.dtype
         if dtype == TensorType.kUndefined:
-            dtype = TensorType(stated.elem_type)
+            dtype = stored_type(stated.elem_type)
         elif stated.elem_type not in (0, dtype):
-            self.differ(TensorType(stated.elem_type).name, dtype.name)
+            self.differ(stored_type(stated.elem_type).name, dtype.name)
         if not stated.HasField("shape"):
             return inferred if dtype is inferred.dtype else inferred.replace(dtype=dtype)
         declared = dims_of_proto(stated.shape)

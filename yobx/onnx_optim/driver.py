@@ -17,6 +17,7 @@ from yobx.onnx_optim.node_view import NodeView
 from yobx.onnx_optim.optim_sequence import Descriptor
 from yobx.onnx_optim.optim_tensor import UNKNOWN_TENSOR, OptimTensor
 from yobx.onnx_optim.polynomial import ExpressionTooLargeError
+from yobx.onnx_optim.tensor_type import BY_NUMBER, stored_type
 
 __all__ = ["compute_node", "graph_steps", "run"]
 
@@ -25,6 +26,7 @@ Step: TypeAlias = Generator[Any, Any, Any]
 _A = onnx.AttributeProto
 _UNKEYED = frozenset((_A.GRAPH, _A.TENSORS, _A.GRAPHS, _A.SPARSE_TENSOR, _A.SPARSE_TENSORS))
 _MAX_KEY_BYTES = 512
+_TYPE_ATTRIBUTES = frozenset(("to", "dtype", "output_dtype", "output_datatype"))
 # What a rule may stumble over when an attribute has the wrong type or an array the wrong shape.
 _RULE_FAULTS = (TypeError, ValueError, LookupError, AttributeError, ArithmeticError)
 
@@ -296,12 +298,20 @@ def _infer_new(
 
 
 def check_attributes(view: NodeView) -> None:
-    """Require the attributes to have the types that the schema of the operator says."""
+    """Require the attributes to have the types that the schema of the operator says.
+
+    An attribute that names an element type must name one that exists.
+    """
     if not view.proto.attribute:
         return
     stated = schema_attributes(view.domain, view.op_type, view.version)
     for attribute in view.proto.attribute:
         wanted = stated.get(attribute.name)
+        if wanted == _A.INT and attribute.name in _TYPE_ATTRIBUTES and attribute.i not in BY_NUMBER:
+            view.fail(
+                f"attribute {attribute.name!r} of {view.op_type} must be the number of an element "
+                f"type, it is {attribute.i}"
+            )
         if wanted is None or attribute.type in (wanted, _A.UNDEFINED):
             continue
         names = _A.AttributeType.Name
@@ -375,4 +385,5 @@ def seed_initializers(context: ShapesContext, graph: onnx.GraphProto) -> None:
     for tensor in graph.initializer:
         values[tensor.name] = tensor_of_proto(tensor)
     for sparse in graph.sparse_initializer:
-        values[sparse.values.name] = OptimTensor(sparse.values.data_type, list(sparse.dims))
+        dtype = stored_type(sparse.values.data_type)
+        values[sparse.values.name] = OptimTensor(dtype, list(sparse.dims))

@@ -53,8 +53,12 @@ def load_model(source: onnx.ModelProto | str | os.PathLike[str]) -> onnx.ModelPr
 
 def _require_text(model: onnx.ModelProto, path: Path) -> None:
     """Require names to be text: a damaged file may hold any bytes in their place."""
+    headers: list[str] = [o.domain for o in model.opset_import]
+    for function in model.functions:
+        headers += [function.domain, function.overload, *function.attribute]
+        headers += [o.domain for o in function.opset_import]
     for graph in subgraphs([model.graph, *model.functions]):
-        names = [graph.name]
+        names = [graph.name, *headers]
         for node in graph.node:
             names += [node.op_type, node.domain, node.name, *node.input, *node.output]
             names += [attribute.name for attribute in node.attribute]

@@ -288,3 +288,8 @@ def tensor_type(dtype: TensorType | int | npt.DTypeLike) -> TensorType:
 
 
 BY_NUMBER: dict[int, TensorType] = {int(t): t for t in TensorType}
+
+
+def stored_type(number: int) -> TensorType:
+    """Element type of a number read from a model; undefined when there is no such type."""
+    return BY_NUMBER.get(number, TensorType.kUndefined)

@@ -24,7 +24,7 @@ from yobx.onnx_optim.subgraphs import (
     only_kind,
     subgraph_of,
 )
-from yobx.onnx_optim.tensor_type import TensorType
+from yobx.onnx_optim.tensor_type import TensorType, stored_type
 
 Steps: TypeAlias = Generator[Any, Any, tuple[Descriptor, ...]]
 
@@ -144,7 +144,7 @@ def _never_entered(
         raise error
     reason = f"the body cannot run, so there is no iteration: {error}"
     stacked = [
-        view.unknown(reason, dtype=value.type.tensor_type.elem_type)
+        view.unknown(reason, dtype=_declared_dtype(value))
         for value in graph.output[1 + len(initial) :]
     ]
     return (*initial, *stacked)
@@ -486,7 +486,7 @@ def sequence_map(view: NodeView) -> Steps:
 
 
 def _declared_dtype(value: onnx.ValueInfoProto) -> TensorType:
-    return TensorType(value.type.tensor_type.elem_type)
+    return stored_type(value.type.tensor_type.elem_type)
 
 
 def _mapped(

@@ -108,7 +108,9 @@ def _labels(node: NodeView, term: str, rank: int) -> list[str]:
         if len(term) != rank:
             node.fail(f"term {term!r} of the equation has {len(term)} labels for rank {rank}")
         return list(term)
-    before, after = term.split("...")
+    before, _, after = term.partition("...")
+    if "." in before + after:
+        node.fail(f"term {term!r} of the equation has more than one ellipsis")
     hidden = rank - len(before) - len(after)
     if hidden < 0:
         node.fail(f"term {term!r} of the equation has too many labels for rank {rank}")
