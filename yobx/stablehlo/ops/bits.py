@@ -66,10 +66,12 @@ def convert_shift_right_logical(g: GraphBuilder, op: Op) -> Tensor:
 @register_stablehlo_op_converter("stablehlo.shift_right_arithmetic")
 def convert_shift_right_arithmetic(g: GraphBuilder, op: Op) -> Tensor:
     """``x >> y`` with the sign coming in, all sign bits when y is out of range."""
-    x, y = op.compacts()
-    dtype = op.out_dtype()
-    sign = bits.shift_right(g, x, g.make_initializer(None, op.scalar(dtype.itemsize * 8 - 1)))
-    return _in_range(op, bits.shift_right(g, x, y), sign)
+    dtype = np.dtype(f"i{op.out_dtype().itemsize}")
+    signed, own = int(tensor_type(dtype)), int(tensor_type(op.out_dtype()))
+    x, y = (g.op.Cast(name, to=signed) for name in op.compacts())
+    most = g.make_initializer(None, np.array(dtype.itemsize * 8 - 1, dtype))
+    sign = g.op.Cast(bits.shift_right(g, x, most), to=own)
+    return _in_range(op, g.op.Cast(bits.shift_right(g, x, y), to=own), sign)
 
 
 @register_stablehlo_op_converter("stablehlo.popcnt")

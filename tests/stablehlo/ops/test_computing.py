@@ -1,0 +1,149 @@
+"""Products, convolutions, reductions, windows, sorting, against JAX."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import lax
+
+from tests.stablehlo.jax_cases import (
+    Case,
+    check_static,
+    check_symbolic,
+    normal,
+    symbolic,
+    whole,
+)
+
+N = ({0: "n"},)
+LOOSE = (2e-5, 2e-6)
+
+
+def one(n: int) -> tuple[np.ndarray, ...]:
+    """An array `(n, 4)`."""
+    return (normal(n, 4),)
+
+
+def image(n: int) -> tuple[np.ndarray, ...]:
+    """An image batch `(n, 8, 7, 3)` and a kernel `(3, 2, 3, 6)`."""
+    return normal(n, 8, 7, 3), normal(3, 2, 3, 6, seed=1)
+
+
+def conv(**keywords: object):
+    """A convolution of NHWC data."""
+
+    def function(x: jax.Array, w: jax.Array) -> jax.Array:
+        given = {"window_strides": (1, 1), "padding": "SAME", **keywords}
+        return lax.conv_general_dilated(x, w, dimension_numbers=("NHWC", "HWIO", "NHWC"), **given)
+
+    return function
+
+
+NC = ({0: "n"}, {})
+PRODUCTS = [
+    Case("matmul", lambda x: x @ x.T, one, N, has=("Transpose", "MatMul"), only=True),
+    Case("dense", lambda x, w: x @ w, lambda n: (normal(n, 4), normal(4, 3)), NC, has=("MatMul",), only=True),
+    Case("vector", lambda x: x @ x[0], one, N),
+    Case("inner", lambda x: jnp.vdot(x, x), one, N),
+    Case("outer", lambda x: jnp.outer(x[:, 0], x[:, 1]), one, N),
+    Case("batched", lambda x: jnp.einsum("bij,bjk->bik", x, x), lambda n: (normal(n, 3, 3),), N, has=("MatMul",), only=True),
+    Case("heads", lambda x: jnp.einsum("nthd,nshd->nhts", x, x), lambda n: (normal(n, 3, 2, 4),), N),
+    Case("contract two", lambda x: jnp.einsum("abc,dbc->ad", x, x), lambda n: (normal(n, 3, 2),), N),
+    Case("batched vector", lambda x: jnp.einsum("bi,bi->b", x, x), one, N),
+    Case("batched outer", lambda x: jnp.einsum("bi,bj->bij", x, x), one, N),
+    Case("integers", lambda x: x @ x.T, lambda n: (whole(n, 4),), N),
+    Case("small integers", lambda x: jnp.dot(x, x.T, preferred_element_type=jnp.int32), lambda n: (whole(n, 4, dtype=np.int8),), N),
+]  # fmt: skip
+CONVOLUTIONS = [
+    Case("same", conv(), image, NC, LOOSE),
+    Case("valid strided", conv(window_strides=(2, 3), padding="VALID"), image, NC, LOOSE),
+    Case("dilated", conv(rhs_dilation=(2, 1)), image, NC, LOOSE),
+    Case("explicit pads", conv(padding=((2, 0), (1, 3))), image, NC, LOOSE),
+    Case("negative pads", conv(padding=((-1, 1), (0, -2))), image, NC, LOOSE),
+    Case("transposed", conv(lhs_dilation=(2, 2), padding=((1, 2), (1, 1))), image, NC, LOOSE),
+    Case("spread out", conv(lhs_dilation=(2, 1), window_strides=(1, 2)), image, NC, LOOSE),
+    Case("grouped", conv(feature_group_count=3), lambda n: (normal(n, 8, 7, 3), normal(3, 2, 1, 6)), NC, LOOSE),
+    Case("batch groups", conv(batch_group_count=2), lambda n: (normal(4, 8, 7, 3), normal(3, 2, 3, 6)), None, LOOSE),
+    Case("one axis", lambda x, w: lax.conv(x, w, (1,), "SAME"), lambda n: (normal(n, 3, 9), normal(5, 3, 3)), NC, LOOSE),
+]  # fmt: skip
+REDUCTIONS = [
+    Case("sum", lambda x: x.sum(1), one, N, LOOSE, has=("ReduceSum",), only=True),
+    Case("mean", lambda x: x.mean(0), one, N, LOOSE),
+    Case("prod", lambda x: x.prod(1), one, N),
+    Case("max", lambda x: x.max(1), one, N),
+    Case("min over all", lambda x: x.min(), one, N),
+    Case("any and all", lambda x: ((x > 0).any(1), (x > 0).all(0)), one, N),
+    Case("initial", lambda x: jnp.max(x, 0, initial=0.5), one, N),
+    Case("argmax", lambda x: jnp.argmax(x, 1), one, N),
+    Case("argmin", lambda x: jnp.argmin(x, 0), one, N),
+    Case("argmax of integers", lambda x: jnp.argmax(x, 1), lambda n: (whole(n, 4),), N),
+    Case("custom", lambda x: lax.reduce(x, 0.0, lambda a, b: jnp.sqrt(a * a + b * b), (1,)), one, N, LOOSE),
+    Case("small integers", lambda x: x.sum(0, dtype=jnp.int8), lambda n: (whole(n, 4, dtype=np.int8, high=100),), N),
+    Case("logsumexp", lambda x: jax.nn.logsumexp(x, 1), one, N, LOOSE),
+    Case("variance", lambda x: x.var(1), one, N, LOOSE),
+    Case("softmax", jax.nn.softmax, one, N, has=("Softmax",), only=True),
+    Case("log_softmax", lambda x: jax.nn.log_softmax(x, 0), one, N, LOOSE, has=("LogSoftmax",), only=True),
+    Case("gelu", lambda x: jax.nn.gelu(x, approximate=False), one, N, LOOSE, has=("Gelu",), only=True),
+    Case("gelu by tanh", jax.nn.gelu, one, N, LOOSE, has=("Gelu",), only=True),
+]  # fmt: skip
+WINDOWS = [
+    Case("max pool", lambda x: lax.reduce_window(x, -jnp.inf, lax.max, (1, 2, 3, 1), (1, 2, 2, 1), "SAME"), lambda n: (normal(n, 8, 7, 3),), N, has=("MaxPool",)),
+    Case("sum pool", lambda x: lax.reduce_window(x, 0.0, lax.add, (1, 2, 2, 1), (1, 1, 2, 1), "VALID"), lambda n: (normal(n, 8, 7, 3),), N, LOOSE),
+    Case("dilated windows", lambda x: lax.reduce_window(x, 0.0, lax.add, (1, 2), (1, 1), ((0, 0), (1, 1)), window_dilation=(1, 2)), one, N, LOOSE),
+    Case("products", lambda x: lax.reduce_window(x, 1.0, lax.mul, (1, 3), (1, 1), "SAME"), one, N),
+    Case("min of integers", lambda x: lax.reduce_window(x, np.int32(99), lax.min, (1, 2), (1, 1), "SAME"), lambda n: (whole(n, 4),), N),
+    Case("cumsum", lambda x: jnp.cumsum(x, 0), one, N, LOOSE, has=("CumSum",), only=True),
+    Case("cumsum reversed", lambda x: lax.cumsum(x, 1, reverse=True), one, N, LOOSE, has=("CumSum",), only=True),
+    Case("cumprod", lambda x: jnp.cumprod(x, 0), one, N, LOOSE),
+    Case("cummax", lambda x: lax.cummax(x, 0), one, N),
+    Case("cummin reversed", lambda x: lax.cummin(x, 0, reverse=True), one, N),
+    Case("cumlogsumexp", lambda x: lax.cumlogsumexp(x, 0), one, N, LOOSE),
+]  # fmt: skip
+SORTS = [
+    Case("sort", lambda x: jnp.sort(x, 0), one, N, has=("TopK",), only=True),
+    Case("sort down", lambda x: -jnp.sort(-x, 1), one, N),
+    Case("argsort", lambda x: jnp.argsort(x // 1, 1), one, N),
+    Case("argsort down", lambda x: jnp.argsort(x // 1, 1, descending=True), one, N),
+    Case("lexsort", lambda x: jnp.lexsort((x[:, 0], x[:, 1] // 1)), one, N),
+    Case("two keys", lambda x: lax.sort((x // 1, x[:, ::-1], x * 2), dimension=1, num_keys=2), one, N),
+    Case("top_k", lambda x: lax.top_k(x, 3), one, N, has=("TopK",)),
+    Case("sort bool", lambda x: jnp.sort(x > 0, 1), one, N),
+    Case("median", lambda x: jnp.median(x, 1), one, N),
+]  # fmt: skip
+CASES = [*PRODUCTS, *CONVOLUTIONS, *REDUCTIONS, *WINDOWS, *SORTS]
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_static(case: Case) -> None:
+    check_static(case)
+
+
+@pytest.mark.parametrize("case", symbolic(CASES), ids=str)
+def test_symbolic(case: Case) -> None:
+    check_symbolic(case)
+
+
+WITH_NAN = np.array([[1, np.nan, 3], [np.inf, 2, np.nan], [0.0, -0.0, -1], [np.nan] * 3])
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: (x.max(1), x.min(0), x.sum(1)),
+        lambda x: (jnp.argmax(x, 1), jnp.argmin(x, 1)),
+        lambda x: (jnp.sort(x, 1), jnp.argsort(x, 1)),
+        lambda x: jax.nn.softmax(x, 1),
+        lambda x: lax.cummax(x, 1),
+    ],
+    ids=["reductions", "positions", "sorting", "softmax", "running"],
+)
+def test_nan(function: object) -> None:
+    check_static(Case("nan", function, lambda n: (WITH_NAN.astype(np.float32),)))
+
+
+def test_convolution_in_float64() -> None:
+    with jax.enable_x64(True):
+        x, w = (a.astype(np.float64) for a in image(2))
+        check_static(Case("float64", conv(), lambda n: (x, w), tolerance=(1e-12, 1e-13)))
