@@ -13,7 +13,7 @@ from yobx.onnx_optim.optim_dim import OptimDim
 from yobx.onnx_optim.optim_shape import OptimShape
 from yobx.onnx_optim.optim_tensor import OptimTensor
 from yobx.onnx_optim.registry import RuleResult, register_shape_function
-from yobx.onnx_optim.tensor_type import TensorType
+from yobx.onnx_optim.tensor_type import BY_NUMBER, TensorType
 
 __all__ = [
     "Dims",
@@ -23,6 +23,7 @@ __all__ = [
     "broadcast",
     "broadcast_shape",
     "dims_of",
+    "dtype_attribute",
     "guarded",
     "int_list",
     "known_ints",
@@ -141,6 +142,19 @@ def without_value(tensor_: OptimTensor, dtype: TensorType | None = None) -> Opti
     ):
         return tensor_
     return OptimTensor(tensor_.dtype if dtype is None else dtype, tensor_.shape)
+
+
+def dtype_attribute(
+    node: NodeView, name: str, default: TensorType = TensorType.kUndefined
+) -> TensorType:
+    """Element type that an attribute names; fails the node when there is no such type."""
+    number = node.attr(name, None)
+    if number is None:
+        return default
+    found = BY_NUMBER.get(number)
+    if found is None or not (found.is_tensor or found == TensorType.kUndefined):
+        node.fail(f"attribute {name}={number!r} is no element type")
+    return found
 
 
 def axis_of(node: NodeView, axis: int, rank: int) -> int:

@@ -93,9 +93,18 @@ def with_elements(
     dtype: TensorType, dims: Sequence[OptimDim | int], values: Sequence[Element]
 ) -> OptimTensor:
     """Descriptor with the given flat elements; without value when nothing in it is known."""
-    if all(value is None for value in values) and values:
+    kept = [value if value is None or _fits(dtype, value) else None for value in values]
+    if kept and all(value is None for value in kept):
         return OptimTensor(dtype, OptimShape(dims))
-    return OptimTensor(dtype, OptimShape(dims), value=tuple(values))
+    return OptimTensor(dtype, OptimShape(dims), value=tuple(kept))
+
+
+def _fits(dtype: TensorType, value: OptimDim) -> bool:
+    """False for an integer that the dtype cannot hold: the run wraps around."""
+    if not value.is_int():
+        return True
+    bits = 31 if dtype == TensorType.kInt32 else 63
+    return -(1 << bits) <= value.as_int() < (1 << bits) or dtype == TensorType.kUInt64
 
 
 def to_array(tensor: OptimTensor | None) -> Array | None:

@@ -9,7 +9,7 @@ from yobx.onnx_optim.optim_dim import OptimDim
 from yobx.onnx_optim.optim_tensor import OptimTensor
 from yobx.onnx_optim.registry import RuleResult
 from yobx.onnx_optim.shapes._arithmetic import truth_of
-from yobx.onnx_optim.shapes._common import register, without_value
+from yobx.onnx_optim.shapes._common import dtype_attribute, register, without_value
 from yobx.onnx_optim.shapes._values import INTEGERS, Array, Element, with_elements
 from yobx.onnx_optim.tensor_type import TensorType, to_numpy
 
@@ -76,7 +76,7 @@ def cast_to(item: OptimTensor, target: TensorType) -> OptimTensor:
 @register("Cast")
 def cast(node: NodeView) -> OptimTensor:
     """Same shape; values follow between integers, and to bool where they are decided."""
-    return cast_to(node.tensor(0), TensorType(node.attr("to", 0)))
+    return cast_to(node.tensor(0), dtype_attribute(node, "to"))
 
 
 @register("CastLike")
@@ -88,7 +88,7 @@ def cast_like(node: NodeView) -> OptimTensor:
 @register("BitCast")
 def bit_cast(node: NodeView) -> OptimTensor:
     """Same shape, other dtype of the same width."""
-    return without_value(node.tensor(0), TensorType(node.attr("to", 0)))
+    return without_value(node.tensor(0), dtype_attribute(node, "to"))
 
 
 @register("Identity")

@@ -24,6 +24,7 @@ from yobx.onnx_optim.shapes._arithmetic import (
 from yobx.onnx_optim.shapes._common import (
     argument,
     broadcast_shape,
+    dtype_attribute,
     register,
     same_dim,
     without_value,
@@ -71,10 +72,14 @@ def fold_numpy(
         if item.constant is None or item.dtype == TensorType.kString:
             return None
         arrays.append(item.constant)
-    with np.errstate(all="ignore"):
-        result: Any = arrays[0] if len(arrays) > 1 else function(arrays[0])
-        for other in arrays[1:]:
-            result = function(result, other)
+    result: Any
+    try:
+        with np.errstate(all="ignore"):
+            result = arrays[0] if len(arrays) > 1 else function(arrays[0])
+            for other in arrays[1:]:
+                result = function(result, other)
+    except TypeError:  # NumPy has no such operation for this dtype
+        return None
     if result is None:
         return None
     array = np.asarray(result)
@@ -302,7 +307,6 @@ def dropout(node: NodeView) -> tuple[OptimTensor, ...]:
 def like_with_dtype(node: NodeView) -> OptimTensor:
     """The input's shape with the dtype of attribute `dtype`, else the input's."""
     item = node.tensor(0)
-    wanted = node.attr("dtype", None)
     if node.op_type == "EyeLike" and item.shape.has_rank() and item.shape.rank() != 2:
         node.fail(f"input must have rank 2, its rank is {item.shape.rank()}")
-    return without_value(item, item.dtype if wanted is None else TensorType(wanted))
+    return without_value(item, dtype_attribute(node, "dtype", item.dtype))

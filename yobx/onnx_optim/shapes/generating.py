@@ -16,6 +16,7 @@ from yobx.onnx_optim.shapes._common import (
     ZERO,
     argument,
     dims_of,
+    dtype_attribute,
     int_list,
     known_ints,
     register,
@@ -29,7 +30,7 @@ from yobx.onnx_optim.shapes._values import (
     vector,
     with_elements,
 )
-from yobx.onnx_optim.tensor_type import TensorType, to_numpy
+from yobx.onnx_optim.tensor_type import BY_NUMBER, TensorType, to_numpy
 
 __all__ = ["filled_shape", "range_of"]
 
@@ -71,7 +72,9 @@ def constant(node: NodeView) -> OptimTensor:
         return tensor_of_proto(stored.t)
     sparse = node.attr("sparse_value", None)
     if sparse is not None:
-        return OptimTensor(TensorType(sparse.values.data_type), OptimShape(sparse.dims))
+        return OptimTensor(
+            BY_NUMBER.get(sparse.values.data_type, TensorType.kUndefined), OptimShape(sparse.dims)
+        )
     for name, (dtype, many) in _SCALAR_ATTRIBUTES.items():
         value = node.attr(name, None)
         if value is not None:
@@ -103,7 +106,7 @@ def constant_of_shape(node: NodeView) -> OptimTensor:
     filler = np.zeros(1, dtype=np.float32)
     dtype = TensorType.kFloat
     if stored is not None:
-        dtype = TensorType(stored.t.data_type)
+        dtype = BY_NUMBER.get(stored.t.data_type, TensorType.kUndefined)
         given = node.attr("value", None)
         if given is None or given.size != 1:
             return filled_shape(node, argument(node, 0), dtype)
@@ -187,7 +190,8 @@ def range_(node: NodeView) -> OptimTensor:
 def random(node: NodeView) -> OptimTensor:
     """Shape and dtype are attributes."""
     return tensor(
-        TensorType(node.attr("dtype", 1)), map(OptimDim, int_list(node.attr("shape", ())) or ())
+        dtype_attribute(node, "dtype", TensorType.kFloat),
+        map(OptimDim, int_list(node.attr("shape", ())) or ()),
     )
 
 
@@ -195,7 +199,7 @@ def random(node: NodeView) -> OptimTensor:
 def multinomial(node: NodeView) -> OptimTensor:
     """`(batch, sample_size)`."""
     dims = dims_of(node.tensor(0))
-    dtype = TensorType(node.attr("dtype", 6))
+    dtype = dtype_attribute(node, "dtype", TensorType.kInt32)
     if dims is not None and len(dims) != 2:
         node.fail(f"input must have rank 2, its rank is {len(dims)}")
     batch = node.fresh(0, "the input's rank is not known") if dims is None else dims[0]
@@ -206,7 +210,7 @@ def multinomial(node: NodeView) -> OptimTensor:
 def window(node: NodeView) -> OptimTensor:
     """A vector of the given length."""
     size = scalar(argument(node, 0))
-    dtype = TensorType(node.attr("output_datatype", 1))
+    dtype = dtype_attribute(node, "output_datatype", TensorType.kFloat)
     return tensor(dtype, [node.fresh(0, "the size is not known") if size is None else size])
 
 
@@ -216,4 +220,4 @@ def mel_weight_matrix(node: NodeView) -> OptimTensor:
     bins, length = scalar(argument(node, 0)), scalar(argument(node, 1))
     rows = node.fresh(0, "dft_length is not known") if length is None else length // 2 + 1
     columns = node.fresh(1, "num_mel_bins is not known") if bins is None else bins
-    return tensor(TensorType(node.attr("output_datatype", 1)), (rows, columns))
+    return tensor(dtype_attribute(node, "output_datatype", TensorType.kFloat), (rows, columns))

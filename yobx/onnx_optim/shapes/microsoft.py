@@ -13,6 +13,7 @@ from yobx.onnx_optim.shapes._common import (
     axis_of,
     broadcast_shape,
     dims_of,
+    dtype_attribute,
     int_list,
     product,
     ranked,
@@ -176,8 +177,10 @@ def matmul_integer16(node: NodeView) -> OptimTensor:
 def fused_gemm(node: NodeView) -> OptimTensor:
     """`Gemm` with an activation, or with scaled 8-bit floats."""
     left, right = node.tensor(0), node.tensor(1)
-    wanted = node.attr("dtype", 1) if node.op_type == "GemmFloat8" else left.dtype or right.dtype
-    return gemm_of(node, left, right, TensorType(wanted))
+    dtype = left.dtype or right.dtype
+    if node.op_type == "GemmFloat8":
+        dtype = dtype_attribute(node, "dtype", TensorType.kFloat)
+    return gemm_of(node, left, right, dtype)
 
 
 @register("QGemm", domain=MICROSOFT)

@@ -10,6 +10,7 @@ from yobx.onnx_optim.shapes._common import (
     argument,
     axis_of,
     dims_of,
+    dtype_attribute,
     ranked,
     register,
     tensor,
@@ -38,7 +39,7 @@ def like_first(node: NodeView) -> OptimTensor:
     if node.op_type == "QuantizeWithOrder":
         return without_value(item, TensorType.kInt8)
     if node.op_type == "DequantizeWithOrder":
-        return without_value(item, TensorType(node.attr("to", 1)))
+        return without_value(item, dtype_attribute(node, "to", TensorType.kFloat))
     return without_value(item)
 
 
@@ -79,7 +80,7 @@ def matmul_block_quantized(node: NodeView) -> OptimTensor:
 def gather_packed(node: NodeView) -> OptimTensor:
     """The indices' shape, then `K` columns."""
     places = dims_of(node.tensor(1))
-    dtype = TensorType(node.attr("output_dtype", 0))
+    dtype = dtype_attribute(node, "output_dtype")
     if places is None:
         return node.unknown(_RANK, dtype=dtype)
     return tensor(dtype, (*places, OptimDim(int(node.attr("K", 0)))))

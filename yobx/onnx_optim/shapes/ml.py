@@ -14,7 +14,7 @@ from yobx.onnx_optim.shapes._common import (
     tensor,
     without_value,
 )
-from yobx.onnx_optim.tensor_type import TensorType
+from yobx.onnx_optim.tensor_type import BY_NUMBER, TensorType
 
 __all__: list[str] = []
 
@@ -47,7 +47,7 @@ def label_encoder(node: NodeView) -> OptimTensor:
     item = node.tensor(0)
     stored = node.attr_proto("values_tensor")
     if stored is not None:
-        return without_value(item, TensorType(stored.t.data_type))
+        return without_value(item, BY_NUMBER.get(stored.t.data_type, TensorType.kUndefined))
     for name, dtype in (
         ("values_strings", TensorType.kString),
         ("values_int64s", TensorType.kInt64),

@@ -10,6 +10,7 @@ from yobx.onnx_optim.shapes._common import (
     argument,
     axis_of,
     dims_of,
+    dtype_attribute,
     register,
     tensor,
     without_value,
@@ -64,7 +65,7 @@ def layer_normalization(node: NodeView) -> tuple[OptimTensor, ...]:
     dims = dims_of(item)
     results = [without_value(item)]
     if node.n_outputs > 1:
-        dtype = TensorType(node.attr("stash_type", 1))
+        dtype = dtype_attribute(node, "stash_type", TensorType.kFloat)
         if dims is None:
             results += [
                 node.unknown("the input's rank is not known", dtype=dtype, output=index)

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from yobx.onnx_optim.node_view import NodeView
 from yobx.onnx_optim.optim_tensor import OptimTensor
-from yobx.onnx_optim.shapes._common import argument, register, tensor, without_value
+from yobx.onnx_optim.shapes._common import (
+    argument,
+    dtype_attribute,
+    register,
+    tensor,
+    without_value,
+)
 from yobx.onnx_optim.tensor_type import TensorType
 
 __all__: list[str] = []
@@ -15,13 +21,10 @@ __all__: list[str] = []
 def quantize(node: NodeView) -> OptimTensor:
     """Same shape; dtype of the zero point, else of the attribute, else uint8."""
     zero_point = argument(node, 2)
-    if zero_point is not None and zero_point.dtype:
-        dtype = zero_point.dtype
-    elif zero_point is not None:
-        dtype = TensorType(node.attr("output_dtype", 0))
-    else:
-        dtype = TensorType(node.attr("output_dtype", 0) or TensorType.kUInt8)
-    return without_value(node.tensor(0), dtype)
+    dtype = dtype_attribute(node, "output_dtype")
+    if zero_point is None:
+        dtype = dtype or TensorType.kUInt8
+    return without_value(node.tensor(0), (zero_point and zero_point.dtype) or dtype)
 
 
 @register("DequantizeLinear")
@@ -29,8 +32,8 @@ def quantize(node: NodeView) -> OptimTensor:
 def dequantize(node: NodeView) -> OptimTensor:
     """Same shape; dtype of the attribute, else of the scale."""
     scale = node.tensor(1)
-    wanted = node.attr("output_dtype", 0)
-    return without_value(node.tensor(0), TensorType(wanted) if wanted else scale.dtype)
+    wanted = dtype_attribute(node, "output_dtype")
+    return without_value(node.tensor(0), wanted or scale.dtype)
 
 
 @register("DynamicQuantizeLinear")

@@ -18,6 +18,7 @@ from yobx.onnx_optim.shapes._common import (
     argument,
     axis_of,
     dims_of,
+    dtype_attribute,
     known_ints,
     register,
     tensor,
@@ -67,7 +68,7 @@ def construct(node: NodeView) -> OptimSequence:
 @register("SequenceEmpty")
 def empty(node: NodeView) -> OptimSequence:
     """A sequence of length 0."""
-    return OptimSequence(TensorType(node.attr("dtype", 1)), [])
+    return OptimSequence(dtype_attribute(node, "dtype", TensorType.kFloat), [])
 
 
 @register("SequenceLength")
