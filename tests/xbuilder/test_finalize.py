@@ -73,6 +73,15 @@ def test_a_pass_that_breaks_the_model_is_found_out() -> None:
         g.to_onnx(passes=[vandal])
 
 
+def test_sizes_that_onnx_gets_wrong_are_no_reason_to_refuse() -> None:
+    g = GraphBuilder(21)
+    g.make_tensor_input("X", np.float32, (1, 1, 1, 5))
+    y = g.op.MaxPool("X", kernel_shape=[1, 1], strides=[1, 4], ceil_mode=1)
+    g.make_tensor_output("Y", source=g.op.Concat(y, y, axis=3))
+    result = run(g.to_onnx(), X=np.zeros((1, 1, 1, 5), dtype=np.float32))[0]
+    assert list(result.shape) == [d.as_int() for d in g.get_shape("Y")]
+
+
 def test_no_outputs() -> None:
     with pytest.raises(GraphError, match="needs outputs"):
         builder().to_onnx()
@@ -90,6 +99,7 @@ BUILD = """
 import hashlib, numpy as np
 from tests.passes.networks import NETWORKS, Net
 from yobx.passes import default_passes
+from yobx.xbuilder import GraphBuilder
 from yobx.xbuilder import GraphBuilder
 for name in sorted(NETWORKS):
     for passes in ((), default_passes()):
@@ -120,6 +130,7 @@ def test_two_processes_build_the_same_bytes() -> None:
 MEASURE = """
 import numpy as np, threading, time
 from yobx.passes import default_passes
+from yobx.xbuilder import GraphBuilder
 from yobx.xbuilder import GraphBuilder
 
 def resident():

@@ -6,7 +6,7 @@ import onnxruntime
 import pytest
 
 from tests.xbuilder.support import builder, run
-from yobx.errors import GraphError
+from yobx.errors import ArgumentError, GraphError
 from yobx.xbuilder import GraphBuilder, saving
 
 X = np.ones((2, 4), dtype=np.float32)
@@ -67,6 +67,13 @@ def test_an_invalid_model_is_not_written(tmp_path: Path) -> None:
     with pytest.raises(GraphError, match="unknown rank"):
         g.to_onnx(filename=tmp_path / "model.onnx")
     assert not list(tmp_path.iterdir())
+
+
+def test_the_folder_must_exist(tmp_path: Path) -> None:
+    g, _ = network()
+    with pytest.raises(ArgumentError, match="folder of the file must exist") as caught:
+        g.to_onnx(filename=tmp_path / "missing" / "model.onnx")
+    assert caught.value.argument == "filename"
 
 
 def test_strings_among_the_weights(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import onnx_ir as ir
 
 from yobx.passes.convolutions import per_channel
-from yobx.passes.graph_edit import GraphEditor, constant, known_dims, rank_of
+from yobx.passes.graph_edit import GraphEditor, constant, graphs_of, known_dims, rank_of
 
 __all__ = ["affine_to_batch_norm"]
 
@@ -29,7 +29,7 @@ def affine_to_batch_norm(model: ir.Model) -> None:
     if model.opset_imports.get("", 0) < 14:
         return
     editor: GraphEditor | None = None
-    for graph in model.graphs():
+    for graph in graphs_of(model):
         for node in list(graph):
             if node.graph is not graph or node.op_type != "Mul" or node.domain:
                 continue

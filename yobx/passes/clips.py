@@ -7,7 +7,7 @@ import math
 import numpy as np
 import onnx_ir as ir
 
-from yobx.passes.graph_edit import GraphEditor, scalar_constant
+from yobx.passes.graph_edit import GraphEditor, graphs_of, scalar_constant
 
 __all__ = ["merge_clips"]
 
@@ -21,7 +21,7 @@ def merge_clips(model: ir.Model) -> None:
     if model.opset_imports.get("", 0) < 11:
         return  # the bounds of Clip are attributes
     editor: GraphEditor | None = None
-    for graph in model.graphs():
+    for graph in graphs_of(model):
         for node in list(graph):
             outer = _bounds(node)
             source = None if outer is None else outer[0]

@@ -6,7 +6,7 @@ from collections.abc import Hashable
 
 import onnx_ir as ir
 
-from yobx.passes.graph_edit import GraphEditor
+from yobx.passes.graph_edit import GraphEditor, graphs_of
 
 __all__ = ["merge_common_subexpressions"]
 
@@ -32,7 +32,7 @@ def merge_common_subexpressions(model: ir.Model) -> None:
     Args:
         model: Model, changed in place.
     """
-    for graph in model.graphs():
+    for graph in graphs_of(model):
         seen: dict[Hashable, ir.Node] = {}
         for node in list(graph):
             key = _key(node)

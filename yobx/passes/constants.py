@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import onnx_ir as ir
 
-from yobx.passes.graph_edit import GraphEditor, constant, int_constant
+from yobx.passes.graph_edit import GraphEditor, constant, graphs_of, int_constant
 
 __all__ = ["fold_constants"]
 
@@ -32,7 +32,7 @@ def fold_constants(model: ir.Model) -> None:
     """
     editor: GraphEditor | None = None
     exact: dict[ir.Value, Array] = {}
-    for graph in model.graphs():
+    for graph in graphs_of(model):
         for node in list(graph):
             if node.domain not in ("", "ai.onnx") or node.op_type == "Constant":
                 continue

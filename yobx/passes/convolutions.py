@@ -12,6 +12,7 @@ import onnx_ir as ir
 from yobx.passes.graph_edit import (
     GraphEditor,
     constant,
+    graphs_of,
     int_constant,
     known_dims,
     rank_of,
@@ -34,7 +35,7 @@ def fold_into_convolutions(model: ir.Model) -> None:
         model: Model, changed in place.
     """
     editor: GraphEditor | None = None
-    for graph in model.graphs():
+    for graph in graphs_of(model):
         for node in list(graph):
             if node.graph is not graph or node.op_type not in _TARGETS or node.domain:
                 continue

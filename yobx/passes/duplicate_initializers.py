@@ -6,6 +6,8 @@ import hashlib
 
 import onnx_ir as ir
 
+from yobx.passes.graph_edit import graphs_of
+
 __all__ = ["merge_initializers"]
 
 _HASHED_BYTES = 1 << 20
@@ -17,7 +19,7 @@ def merge_initializers(model: ir.Model) -> None:
     Args:
         model: Model, changed in place.
     """
-    for graph in model.graphs():
+    for graph in graphs_of(model):
         seen: dict[tuple[object, ...], ir.Value] = {}
         for value in list(graph.initializers.values()):
             tensor = value.const_value

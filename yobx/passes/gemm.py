@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import onnx_ir as ir
 
-from yobx.passes.graph_edit import GraphEditor, constant, rank_of
+from yobx.passes.graph_edit import GraphEditor, constant, graphs_of, rank_of
 
 __all__ = ["matmul_add_to_gemm"]
 
@@ -19,7 +19,7 @@ def matmul_add_to_gemm(model: ir.Model) -> None:
     """
     if model.opset_imports.get("", 0) < 11:
         return  # the bias of Gemm is not optional, its broadcast is an attribute
-    for graph in model.graphs():
+    for graph in graphs_of(model):
         for node in list(graph):
             if node.graph is not graph or node.op_type != "MatMul" or node.domain:
                 continue

@@ -9,7 +9,15 @@ import numpy as np
 import numpy.typing as npt
 import onnx_ir as ir
 
-__all__ = ["GraphEditor", "constant", "int_constant", "known_dims", "rank_of", "scalar_constant"]
+__all__ = [
+    "GraphEditor",
+    "constant",
+    "graphs_of",
+    "int_constant",
+    "known_dims",
+    "rank_of",
+    "scalar_constant",
+]
 
 Array = npt.NDArray[Any]
 
@@ -80,6 +88,30 @@ def known_dims(value: ir.Value | None) -> tuple[int | str | None, ...] | None:
     return tuple(dim if isinstance(dim, int) else dim.value for dim in value.shape)
 
 
+def graphs_of(model: ir.Model) -> list[ir.Graph]:
+    """Returns the main graph and all graphs nested in it; the bodies of functions are left out.
+
+    Args:
+        model: Model.
+    """
+    found = [model.graph]
+    for graph in found:
+        for node in graph:
+            if node.op_type in _PLAIN:
+                continue
+            for attribute in node.attributes.values():
+                if attribute.type == ir.AttributeType.GRAPH and not attribute.is_ref():
+                    found.append(attribute.as_graph())
+                elif attribute.type == ir.AttributeType.GRAPHS and not attribute.is_ref():
+                    found.extend(attribute.as_graphs())
+    return found
+
+
+# The most frequent operators, which hold no graphs; looking at their attributes would take longer
+# than all the rest.
+_PLAIN = frozenset(("Conv", "Add", "Mul", "Sub", "Relu", "MatMul", "Transpose", "Reshape", "Cast"))
+
+
 class GraphEditor:
     """Edits one model: every new value gets a name that is free, the same one in every run.
 
@@ -91,7 +123,7 @@ class GraphEditor:
         self.model = model
         self._names: set[str] = set()
         self._constants: dict[tuple[str, tuple[int, ...], bytes], ir.Value] = {}
-        for graph in model.graphs():
+        for graph in graphs_of(model):
             self._names.update(value.name or "" for value in graph.inputs)
             self._names.update(graph.initializers)
             for node in graph:

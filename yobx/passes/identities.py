@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import onnx_ir as ir
 
-from yobx.passes.graph_edit import GraphEditor, int_constant, known_dims
+from yobx.passes.graph_edit import GraphEditor, graphs_of, int_constant, known_dims
 
 __all__ = ["remove_identities"]
 
@@ -17,7 +17,7 @@ def remove_identities(model: ir.Model) -> None:
     Args:
         model: Model, changed in place.
     """
-    for graph in model.graphs():
+    for graph in graphs_of(model):
         for node in list(graph):
             test = _DOES_NOTHING.get(node.op_type)
             source = node.inputs[0] if node.inputs else None

@@ -12,6 +12,7 @@ import onnx_ir as ir
 from yobx.passes.graph_edit import (
     GraphEditor,
     constant,
+    graphs_of,
     int_constant,
     known_dims,
     rank_of,
@@ -35,7 +36,7 @@ def merge_layer_norm(model: ir.Model) -> None:
     if model.opset_imports.get("", 0) < 17:
         return
     editor: GraphEditor | None = None
-    for graph in model.graphs():
+    for graph in graphs_of(model):
         for node in list(graph):
             if node.op_type != "Sqrt" or node.domain or node.graph is not graph:
                 continue

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import numpy as np
 import onnx_ir as ir
 
-from yobx.passes.graph_edit import GraphEditor, constant, known_dims, rank_of
+from yobx.passes.graph_edit import GraphEditor, constant, graphs_of, known_dims, rank_of
 from yobx.passes.layout_rules import Flip, Permutation, keeps_order, plan_flip
 from yobx.passes.minimum_cut import FlowNetwork
 
@@ -35,7 +35,7 @@ def optimize_layout(model: ir.Model) -> None:
     if model.opset_imports.get("", 0) < _LOWEST_OPSET:
         return  # older operators have other parameters than the rules know
     editor: GraphEditor | None = None
-    for graph in model.graphs():
+    for graph in graphs_of(model):
         for perm in _permutations(graph):
             editor = editor or GraphEditor(model)
             _Relayout(editor, graph, perm).run()

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import onnx_ir as ir
 
-from yobx.passes.graph_edit import GraphEditor, int_constant, known_dims, rank_of
+from yobx.passes.graph_edit import (
+    GraphEditor,
+    graphs_of,
+    int_constant,
+    known_dims,
+    rank_of,
+)
 
 __all__ = ["mean_to_global_pool"]
 
@@ -22,7 +28,7 @@ def mean_to_global_pool(model: ir.Model) -> None:
         model: Model, changed in place.
     """
     editor: GraphEditor | None = None
-    for graph in model.graphs():
+    for graph in graphs_of(model):
         for node in list(graph):
             if node.op_type != "ReduceMean" or node.domain not in ("", "ai.onnx"):
                 continue

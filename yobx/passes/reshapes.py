@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import onnx_ir as ir
 
-from yobx.passes.graph_edit import GraphEditor, constant, known_dims
+from yobx.passes.graph_edit import GraphEditor, constant, graphs_of, known_dims
 from yobx.passes.identities import same_dims
 
 __all__ = ["simplify_reshapes"]
@@ -21,7 +21,7 @@ def simplify_reshapes(model: ir.Model) -> None:
         model: Model, changed in place.
     """
     editor: GraphEditor | None = None
-    for graph in model.graphs():
+    for graph in graphs_of(model):
         for node in list(graph):
             if node.domain not in ("", "ai.onnx"):
                 continue

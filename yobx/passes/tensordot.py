@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import onnx_ir as ir
 
-from yobx.passes.graph_edit import GraphEditor, known_dims, rank_of
+from yobx.passes.graph_edit import GraphEditor, graphs_of, known_dims, rank_of
 
 __all__ = ["unflatten_matmul"]
 
@@ -18,7 +18,7 @@ def unflatten_matmul(model: ir.Model) -> None:
     Args:
         model: Model, changed in place.
     """
-    for graph in model.graphs():
+    for graph in graphs_of(model):
         for node in list(graph):
             if node.op_type != "MatMul" or node.domain or node.graph is not graph:
                 continue

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import onnx_ir as ir
 
-from yobx.passes.graph_edit import GraphEditor, constant, known_dims
+from yobx.passes.graph_edit import GraphEditor, constant, graphs_of, known_dims
 from yobx.passes.layout import transpose_perm
 from yobx.passes.layout_rules import keeps_order
 
@@ -19,7 +19,7 @@ def compose_transposes(model: ir.Model) -> None:
         model: Model, changed in place.
     """
     editor: GraphEditor | None = None
-    for graph in model.graphs():
+    for graph in graphs_of(model):
         for node in list(graph):
             perm = transpose_perm(node)
             if perm is not None:
@@ -36,7 +36,7 @@ def transposes_to_reshapes(model: ir.Model) -> None:
         model: Model, changed in place.
     """
     editor: GraphEditor | None = None
-    for graph in model.graphs():
+    for graph in graphs_of(model):
         for node in graph:
             perm = transpose_perm(node)
             dims = known_dims(node.inputs[0]) if perm is not None else None

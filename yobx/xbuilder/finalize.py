@@ -10,7 +10,7 @@ import onnx
 import onnx_ir
 from onnx_ir.passes import PassResult, common
 
-from yobx.errors import GraphError, YobxError
+from yobx.errors import ArgumentError, GraphError, YobxError
 from yobx.onnx_optim import infer_shapes
 from yobx.xbuilder.ir_bridge import lowest_ir_version
 from yobx.xbuilder.saving import save, serialize
@@ -76,7 +76,13 @@ def finish(
 
     Raises:
         GraphError: If the model is invalid or too large for one message without a file.
+        ArgumentError: If the folder of the file does not exist.
     """
+    if filename is not None and not Path(filename).absolute().parent.is_dir():
+        raise ArgumentError(
+            f"The folder of the file must exist. Received: filename={str(filename)!r}.",
+            argument="filename",
+        )
     drop_unused(model)
     model.ir_version = lowest_ir_version(model.opset_imports)
     size = sum(
@@ -109,9 +115,20 @@ def _check(proto: onnx.ModelProto) -> None:
         for info in infos:
             _check_described(kind, info)
     try:
-        onnx.checker.check_model(proto, full_check=full)
+        onnx.checker.check_model(_without_sizes(proto), full_check=full)
     except (onnx.checker.ValidationError, onnx.shape_inference.InferenceError) as error:
         raise GraphError(f"The onnx checker refuses the model. Received: {error}") from error
+
+
+def _without_sizes(proto: onnx.ModelProto) -> onnx.ModelProto:
+    """The model without inferred sizes: what onnx infers itself is sometimes less, or wrong."""
+    copy = onnx.ModelProto()
+    copy.CopyFrom(proto)
+    del copy.graph.value_info[:]
+    for output in copy.graph.output:
+        for dim in output.type.tensor_type.shape.dim:
+            dim.Clear()
+    return copy
 
 
 def _check_described(kind: str, info: onnx.ValueInfoProto) -> None:

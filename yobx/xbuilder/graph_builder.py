@@ -580,6 +580,7 @@ class GraphBuilder:
 
         Raises:
             GraphError: If the model is invalid, or over 2 GB without a file.
+            ArgumentError: If the folder of the file does not exist.
         """
         model = run_passes(self.to_ir(), passes)
         return finish(model, filename=filename, external_threshold=external_threshold)
