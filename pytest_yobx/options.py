@@ -58,14 +58,6 @@ def _reports(text: str) -> tuple[str, ...]:
     return kinds
 
 
-def _shard(text: str) -> tuple[int, int]:
-    index, _, count = text.partition("/")
-    first, last = int(index), int(count)
-    if not 1 <= first <= last:
-        raise ValueError("i/n with 1 <= i <= n is expected")
-    return first, last
-
-
 @dataclass(frozen=True)
 class Option:
     """One setting.
@@ -128,16 +120,6 @@ OPTIONS = (
         "LIST",
         is_argument=False,
     ),
-    Option("expectations", _list, "", "files of expected failures", "FILES", is_argument=False),
-    Option("shard", _shard, "1/1", "run the i-th of n parts", "I/N", is_argument=False),
-    Option(
-        "baseline",
-        str,
-        "",
-        "a report.json this run must not fall behind",
-        "FILE",
-        is_argument=False,
-    ),
 )
 
 
@@ -156,9 +138,6 @@ class Settings:
         artifacts: Folder of artifacts and reports.
         artifacts_always: Whether passing checks leave artifacts too.
         report: Kinds of reports.
-        expectations: Files of expected failures.
-        shard: ``(i, n)``.
-        baseline: Earlier ``report.json``, or ``""``.
         root: pytest's root folder.
         active: Whether ``--yobx`` was given.
     """
@@ -173,9 +152,6 @@ class Settings:
     artifacts: str = ".yobx"
     artifacts_always: bool = False
     report: tuple[str, ...] = ("html", "json")
-    expectations: tuple[str, ...] = ()
-    shard: tuple[int, int] = (1, 1)
-    baseline: str = ""
     root: Path = field(default_factory=Path)
     active: bool = False
 

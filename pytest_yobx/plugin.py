@@ -134,9 +134,6 @@ def pytest_runtest_makereport(
     ours = isinstance(item, collection.ModelItem) or item.get_closest_marker("yobx") is not None
     if (found and report.when == "call") or (ours and (report.when == "call" or report.failed)):
         setattr(report, results.PAYLOAD, json.dumps({"reports": found}))
-        for payload in found:
-            report.user_properties.append(("yobx_model", payload["model_name"]))
-            report.user_properties.append(("yobx_outcome", payload["failed_phase"] or "passed"))
     return report
 
 

@@ -20,6 +20,9 @@ _KEY = pytest.StashKey[list[dict[str, Any]]]()
 def attach(item: pytest.Item, report: Any) -> None:
     """Remembers a `ConversionReport` with the test that made it."""
     item.stash.setdefault(_KEY, []).append(report.as_dict())
+    # Properties of the test in JUnit files.
+    item.user_properties.append(("yobx_model", report.model_name))
+    item.user_properties.append(("yobx_outcome", report.failed_phase or "passed"))
 
 
 def payloads_of(item: pytest.Item) -> list[dict[str, Any]]:

@@ -29,7 +29,6 @@ def as_data(collected: Collected, settings: Settings) -> dict[str, Any]:
         "schema": SCHEMA,
         "environment": environment,
         "seed": settings.seed,
-        "shard": list(settings.shard),
         "totals": totals,
         "executed": collected.executed,
         "results": [asdict(row) for row in rows],

@@ -1,0 +1,235 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.pytest_yobx.support import run, write_repository
+
+pytest_plugins = ["pytester"]
+
+
+def test_one_item_for_each_model_and_binding(pytester):
+    write_repository(pytester, ["good", "alone", "ready"])
+    result = run(pytester, "--yobx", "-v")
+    result.assert_outcomes(passed=9)
+    result.stdout.fnmatch_lines(
+        ["*pyproject.toml::zoo:good?primes? PASSED*", "*pyproject.toml::zoo:ready?ones? PASSED*"]
+    )
+
+
+def test_opsets_multiply(pytester):
+    write_repository(pytester, ["good"])
+    result = run(
+        pytester, "--yobx", "-v", "--yobx-target-opset", "18,21", "--yobx-bindings", "primes"
+    )
+    result.assert_outcomes(passed=2)
+    result.stdout.fnmatch_lines(["*zoo:good?opset18-primes?*", "*zoo:good?opset21-primes?*"])
+
+
+def test_a_repository_sees_nothing_without_the_flag(pytester):
+    write_repository(pytester, ["good"])
+    pytester.makepyfile(test_own="def test_own(): pass")
+    result = run(pytester)
+    result.assert_outcomes(passed=1)
+    assert "yobx" not in result.stdout.str().split("collected", 1)[1]
+    assert not (pytester.path / ".yobx").exists()
+
+
+def test_one_model_is_selected_by_its_id(pytester):
+    write_repository(pytester, ["good", "wrong"])
+    result = run(pytester, "--yobx", "pyproject.toml::zoo:good[primes2]")
+    result.assert_outcomes(passed=1)
+    result = run(pytester, "--yobx", "-k", "wrong and ones")
+    result.assert_outcomes(failed=1, deselected=5)
+
+
+def test_paths_limit_the_run_and_the_summary_says_so(pytester):
+    write_repository(pytester, ["good"])
+    pytester.makepyfile(
+        test_own="""
+        from zoo import good
+        def test_own(assert_converts): assert_converts(*good())
+        """
+    )
+    result = run(pytester, "--yobx", "test_own.py")
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["1 entries of yobx_models were not selected*"])
+    run(pytester, "--yobx", str(pytester.path)).assert_outcomes(passed=4)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("absent", "*zoo has no 'absent'*"),
+        ("raising", "*no weights here*"),
+        ("nothing", "*zoo:nothing returned None*"),
+        ("misspelled", "*unknown option of zoo:misspelled: sead. Did you mean seed? Valid:*"),
+        ("weights/*.keras", "*'weights/?.keras' matches no .keras or .onnx file*"),
+    ],
+)
+def test_an_entry_that_cannot_be_loaded_fails(pytester, name, words):
+    write_repository(pytester, [name])
+    result = run(pytester, "--yobx", "--yobx-bindings", "primes")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines([words])
+
+
+def test_a_module_that_does_not_exist(pytester):
+    write_repository(pytester, [])
+    pytester.makepyprojecttoml('[tool.pytest.ini_options]\nyobx_models = ["zzoo:good"]\n')
+    result = run(pytester, "--yobx", "--yobx-bindings", "primes")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*there is no module 'zzoo'*"])
+
+
+@pytest.mark.parametrize("arguments", [(), ("-n", "1"), ("-p", "no:xdist")])
+def test_nothing_checked_is_red(pytester, arguments):
+    write_repository(pytester, [])
+    pytester.makepyfile(test_own="def test_own(): pass")
+    result = run(pytester, "--yobx", *arguments)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(["nothing was checked*This run is red.*"])
+
+
+def test_nothing_at_all_is_red(pytester):
+    write_repository(pytester, ["good"])
+    result = run(pytester, "--yobx", "-k", "nosuchmodel")
+    assert result.ret != 0
+    result.stdout.fnmatch_lines(["nothing was checked*"])
+
+
+def test_marked_functions_return_models(pytester):
+    write_repository(pytester, [])
+    pytester.makepyfile(
+        test_own="""
+        import pytest
+        from fake_framework import Model, X
+
+        @pytest.mark.yobx(bindings=["primes", {"B": 3}], seed=5)
+        def gate(): return Model(), (X,)
+
+        @pytest.mark.yobx
+        def test_wrong(): return Model("values"), (X,)
+        """
+    )
+    result = run(pytester, "--yobx", "-v")
+    result.assert_outcomes(passed=2, failed=3)
+    result.stdout.fnmatch_lines(["*test_own.py::gate?primes? PASSED*", "*::gate?B3? PASSED*"])
+    # Without the flag a test is a test: it is checked, not ignored.
+    result = run(pytester, "-v")
+    result.assert_outcomes(failed=3)
+
+
+def test_marked_functions_can_be_parametrised(pytester):
+    write_repository(pytester, [])
+    pytester.makepyfile(
+        test_own="""
+        import pytest
+        from fake_framework import Model, X
+
+        @pytest.mark.yobx(bindings="primes")
+        @pytest.mark.parametrize("fault", ["", "values"])
+        def test_gate(fault): return Model(fault), (X,)
+        """
+    )
+    run(pytester, "--yobx").assert_outcomes(passed=1, failed=1)
+
+
+def test_unknown_marker_arguments_are_a_usage_error(pytester):
+    write_repository(pytester, [])
+    pytester.makepyfile(
+        test_own="""
+        import pytest
+        @pytest.mark.yobx(opst=3)
+        def test_gate(): pass
+        """
+    )
+    result = run(pytester)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*unknown option of the marker yobx*: opst*Valid: *target_opset*"])
+
+
+def test_a_model_is_converted_once_for_its_bindings(pytester):
+    write_repository(pytester, ["ready"])
+    pytester.makepyfile(
+        test_zz="""
+        from zoo import ready
+        def test_count(): assert ready.conversions == 1
+        """
+    )
+    run(pytester, "--yobx").assert_outcomes(passed=4)
+
+
+def test_onnx_files_with_a_reference(pytester):
+    write_repository(pytester, ["exported/*.onnx"])
+    pytester.mkdir("exported")
+    pytester.makepyfile(
+        make="import fake_framework, onnx\nonnx.save(fake_framework.Model().onnx(),'exported/gate.onnx')"
+    )
+    pytester.runpython("make.py")
+    result = run(pytester, "--yobx", "--yobx-bindings", "primes")
+    result.stdout.fnmatch_lines(["*Write gate_reference.py beside it*"])
+    (pytester.path / "exported" / "gate_reference.py").write_text(
+        "import numpy as np\nfrom fake_framework import Model\n"
+        "def reference(x): return np.tanh(x @ Model().w)\n"
+    )
+    run(pytester, "--yobx").assert_outcomes(passed=3)
+
+
+def test_collecting_imports_no_model(pytester):
+    write_repository(pytester, ["raising"])
+    result = run(pytester, "--yobx", "--collect-only", "-q")
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["pyproject.toml::zoo:raising?primes?"])
+
+
+def test_the_failure_text(pytester):
+    write_repository(pytester, ["wrong"])
+    result = run(pytester, "--yobx", "--yobx-bindings", "primes")
+    result.stdout.fnmatch_lines(
+        [
+            "yobx: VALUES differ — model zoo:wrong (fake), opset 21, *seed 0",
+            " outputs    1/1 wrong:  y WRONG",
+            " y          float32 ?B=5, 3?   15/15 elements (100.0%)*got * want *",
+            "            max abs * at *max rel * ULP p50 * allowed 10 measured deviations*",
+            ' first diff value %h  node MatMul #0 "dense" ← layer "net/dense" / fake op FakeOp',
+            "            inputs: %x agrees, %w agrees",
+            "            the inputs of that node still agree; float64 reference agrees with onnx*",
+            "            reduced to 1 nodes that still fail",
+            " shapes     2 of 2 values confirmed, under B=5",
+            ' rerun      pytest "pyproject.toml::zoo:wrong?primes?" --yobx --yobx-seed 0',
+            " artifacts  .yobx/*",
+        ]
+    )
+    assert "Traceback" not in result.stdout.str()
+
+
+def test_artifacts_repeat_the_failure_alone(pytester):
+    write_repository(pytester, ["wrong"])
+    run(pytester, "--yobx", "--yobx-bindings", "primes")
+    (folder,) = (p for p in (pytester.path / ".yobx").iterdir() if p.is_dir())
+    names = {path.name for path in folder.iterdir()}
+    assert names >= {"model.onnx", "inputs.npz", "expected.npz", "actual.npz", "repro.py"}
+    result = pytester.runpython(folder / "repro.py")
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["y float32 (5, 3) max abs error *", "wrong outputs: 1"])
+    report = json.loads((folder / "report.json").read_text())
+    assert report["schema"] == 1
+    assert report["failed_phase"] == "values"
+
+
+def test_passing_checks_leave_no_artifacts_unless_asked(pytester):
+    write_repository(pytester, ["good"])
+    run(pytester, "--yobx")
+    assert not [p for p in (pytester.path / ".yobx").iterdir() if p.is_dir()]
+    run(pytester, "--yobx", "--yobx-artifacts-always", "on")
+    assert len([p for p in (pytester.path / ".yobx").iterdir() if p.is_dir()]) == 3
+
+
+def test_an_unwritable_folder_does_not_hide_the_result(pytester):
+    write_repository(pytester, ["wrong"])
+    (pytester.path / "taken").write_text("a file")
+    result = run(pytester, "--yobx", "--yobx-artifacts", "taken", "--yobx-bindings", "primes")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*artifacts could not be written*", "*reports could not be*"])

@@ -1,0 +1,26 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+
+_PROBE = """
+import pytest, sys, time
+before = set(sys.modules)
+start = time.process_time()
+import pytest_yobx
+spent = time.process_time() - start
+loaded = {name.partition(".")[0] for name in set(sys.modules) - before}
+foreign = loaded - set(sys.stdlib_module_names) - {"pytest_yobx", "_pytest", "pytest"}
+print(spent, *sorted(foreign))
+"""
+
+
+def test_the_plugin_loads_nothing_but_pytest_and_the_standard_library():
+    best = 1.0
+    for _ in range(3):
+        out = subprocess.run(
+            [sys.executable, "-c", _PROBE], capture_output=True, text=True, check=True
+        ).stdout.split()
+        assert out[1:] == []
+        best = min(best, float(out[0]))
+    assert best < 0.05
