@@ -10,7 +10,7 @@ import pytest
 
 from tests.xbuilder.support import builder, run
 from yobx.errors import GraphError
-from yobx.xbuilder import finalize
+from yobx.xbuilder import GraphBuilder, finalize
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -100,7 +100,6 @@ import hashlib, numpy as np
 from tests.passes.networks import NETWORKS, Net
 from yobx.passes import default_passes
 from yobx.xbuilder import GraphBuilder
-from yobx.xbuilder import GraphBuilder
 for name in sorted(NETWORKS):
     for passes in ((), default_passes()):
         g = GraphBuilder(21)
@@ -130,7 +129,6 @@ def test_two_processes_build_the_same_bytes() -> None:
 MEASURE = """
 import numpy as np, threading, time
 from yobx.passes import default_passes
-from yobx.xbuilder import GraphBuilder
 from yobx.xbuilder import GraphBuilder
 
 def resident():
