@@ -24,7 +24,7 @@ __all__ = ["LegalOps", "legal", "widened"]
 
 # Where a dtype may go, best first. An entry is used if every value of the dtype fits into it.
 _WIDER: dict[str, tuple[str, ...]] = {
-    "bool": ("uint8", "int32"),
+    "bool": ("uint8", "int32", "int64"),
     "int8": ("int32", "int64", "float32"),
     "uint8": ("int32", "int64", "float32"),
     "int16": ("int32", "int64", "float32"),

@@ -33,10 +33,12 @@ def _lowest(dtype: int) -> Any:
     return -np.inf if is_float(dtype) else np.iinfo(kind).min
 
 
-def window_slices(g: GraphBuilder, x: str, window: Window) -> list[str]:
-    """Return one strided slice of `(n, c, *s)` per window element, all of the result's shape."""
+def window_slices(
+    g: GraphBuilder, x: str, window: Window, first_axis: int = 2
+) -> list[str]:
+    """Return one strided slice per window element; spatial axes begin at ``first_axis``."""
     n = len(window.kernel)
-    axes = np.arange(2, 2 + n, dtype=np.int64)
+    axes = np.arange(first_axis, first_axis + n, dtype=np.int64)
     steps = np.array(window.strides, np.int64)
     last = np.iinfo(np.int64).max
     parts = []

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tests.tensorflow.ops.op_cases import BINDINGS, Arg, Case, check
+from tests.tensorflow.ops.op_cases import BINDINGS, PRIMARY, Arg, Case, check
 from yobx.tensorflow.ops import register
 from yobx.tensorflow.register import get_tf_op_registration
 
@@ -87,6 +87,7 @@ def by_dtype() -> Iterator[Case]:
                 function,
                 (arg,),
                 bindings=BINDINGS if op_type in NEEDS_ONE else EMPTY,
+                dynamic=dtype in PRIMARY,
             )
 
 

@@ -9,6 +9,7 @@ __all__ = ["register"]
 _MODULES = (
     "activations",
     "arithmetic",
+    "blocks",
     "casts",
     "constants",
     "control_flow",
@@ -22,8 +23,10 @@ _MODULES = (
     "pad",
     "pool",
     "reduce",
+    "segment",
     "shape_ops",
     "slicing",
+    "sort",
     "tensor_list",
     "xla_call_module",
 )

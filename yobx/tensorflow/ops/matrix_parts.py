@@ -106,13 +106,19 @@ def convert_matrix_diag_v3(
 
 
 def _matrix_size(g: GraphBuilder, op: Any, index: int, length: str, k: int) -> str:
-    """Return the number of rows (input 2) or columns (input 3): given, or the least that fits."""
+    """Return the number of rows (input 2) or columns (input 3).
+
+    Either is given, or the least that fits; if neither is given, the matrix is square.
+    """
     given = constant(g, op, index)
     if given is None:
         return shapes.vector(g, op.inputs[index].name)
     if int(given) >= 0:
         return g.make_initializer(None, np.array([int(given)], np.int64))
+    other = constant(g, op, 5 - index)
     extra = max(-k, 0) if index == 2 else max(k, 0)
+    if other is not None and int(other) < 0:
+        extra = abs(k)
     return str(g.op.Add(length, np.array([extra], np.int64)))
 
 

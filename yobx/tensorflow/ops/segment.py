@@ -1,0 +1,128 @@
+"""Reductions over segments, partitions and stitches."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from yobx.lowering import shapes
+from yobx.lowering.casts import to_int64
+from yobx.lowering.diagonals import zero_like
+from yobx.lowering.legalise import legal
+from yobx.lowering.segments import (
+    counts_of,
+    mean_of,
+    segment_reduce,
+    sorted_segment_count,
+)
+from yobx.xbuilder import GraphBuilder
+
+from ..register import register_tf_op_converter
+from ._op import ALL, FLOATS, INTS, NUMBERS, attr, rank
+
+
+@register_tf_op_converter(
+    ("UnsortedSegmentSum", "UnsortedSegmentProd", "UnsortedSegmentMax", "UnsortedSegmentMin"),
+    dtypes=NUMBERS,
+)
+def convert_unsorted(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+    """Rows of each segment reduced, for a given number of segments."""
+    kind = op.type.removeprefix("UnsortedSegment")
+    count = shapes.vector(g, op.inputs[2].name)
+    value = segment_reduce(g, kind, op.inputs[0].name, op.inputs[1].name, count)
+    return str(g.op.Identity(value, outputs=outputs[:1], name=op.name))
+
+
+@register_tf_op_converter(
+    ("SegmentSumV2", "SegmentProdV2", "SegmentMaxV2", "SegmentMinV2"), dtypes=NUMBERS
+)
+def convert_sorted_v2(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+    """Rows of each segment reduced, segments sorted, their number given."""
+    kind = op.type.removeprefix("Segment").removesuffix("V2")
+    count = shapes.vector(g, op.inputs[2].name)
+    value = segment_reduce(g, kind, op.inputs[0].name, op.inputs[1].name, count)
+    return str(g.op.Identity(value, outputs=outputs[:1], name=op.name))
+
+
+@register_tf_op_converter(
+    ("SegmentSum", "SegmentProd", "SegmentMax", "SegmentMin", "SegmentMean"), dtypes=NUMBERS
+)
+def convert_sorted(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+    """Rows of each sorted segment reduced; a missing segment gives zero (one for products)."""
+    kind = op.type.removeprefix("Segment")
+    x, ids = op.inputs[0].name, op.inputs[1].name
+    count = sorted_segment_count(g, ids)
+    value = segment_reduce(g, "Sum" if kind == "Mean" else kind, x, ids, count)
+    if kind == "Mean":
+        value = mean_of(g, value, counts_of(g, ids, count))
+    elif kind in ("Max", "Min"):
+        empty = g.op.Equal(counts_of(g, ids, count), np.array(0, np.int64))
+        extra = rank(g, op, 0) - 1
+        if extra:
+            empty = g.op.Unsqueeze(empty, np.arange(1, 1 + extra, dtype=np.int64))
+        value = legal(g).Where(empty, zero_like(g, x), value)
+    return str(g.op.Identity(value, outputs=outputs[:1], name=op.name))
+
+
+@register_tf_op_converter(
+    (
+        "SparseSegmentSum",
+        "SparseSegmentMean",
+        "SparseSegmentSqrtN",
+        "SparseSegmentSumWithNumSegments",
+        "SparseSegmentMeanWithNumSegments",
+        "SparseSegmentSqrtNWithNumSegments",
+    ),
+    dtypes=(*FLOATS, *INTS, "uint8", "uint16"),
+)
+def convert_sparse(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+    """Chosen rows reduced by segment: sum, mean, or sum over the root of the count."""
+    data, index, ids = (i.name for i in op.inputs[:3])
+    given = len(op.inputs) > 3
+    count = shapes.vector(g, op.inputs[3].name) if given else sorted_segment_count(g, ids)
+    rows = g.op.Gather(data, to_int64(g, index), axis=0)
+    value = segment_reduce(g, "Sum", rows, ids, count)
+    if "Sum" not in op.type:
+        value = mean_of(g, value, counts_of(g, ids, count), root="SqrtN" in op.type)
+    return str(g.op.Identity(value, outputs=outputs[:1], name=op.name))
+
+
+@register_tf_op_converter("DynamicPartition", dtypes=ALL)
+def convert_partition(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+    """The rows that go to each partition."""
+    x, parts = op.inputs[0].name, op.inputs[1].name
+    batch = rank(g, op, 1)
+    rest = [shapes.axis_size(g, x, i) for i in range(batch, rank(g, op, 0))]
+    ids = shapes.flatten(g, parts)
+    rows = x if batch == 1 else shapes.reshape(g, x, [str(g.op.Shape(ids)), *rest])
+    for i, name in enumerate(outputs):
+        chosen = g.op.Equal(ids, np.array(i, np.int32))
+        places = g.op.Squeeze(g.op.NonZero(chosen), np.array([0], np.int64))
+        g.op.Gather(rows, places, axis=0, outputs=[name], name=op.name)
+    return outputs[0]
+
+
+@register_tf_op_converter(("DynamicStitch", "ParallelDynamicStitch"), dtypes=ALL)
+def convert_stitch(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+    """Rows of several tensors written to their places, later ones over earlier ones."""
+    count = int(attr(op, "N"))
+    places, rows = [], []
+    for i in range(count):
+        index, data = op.inputs[i].name, op.inputs[count + i].name
+        batch = rank(g, op, i)
+        rest = [shapes.axis_size(g, data, d) for d in range(batch, rank(g, op, count + i))]
+        flat = shapes.vector(g, index)
+        places.append(flat)
+        rows.append(
+            data if batch == 1 else shapes.reshape(g, data, [str(g.op.Shape(flat)), *rest])
+        )
+    index = places[0] if count == 1 else g.op.Concat(*places, axis=0)
+    values = rows[0] if count == 1 else g.op.Concat(*rows, axis=0)
+    none = np.array([-1], np.int64)
+    top = g.op.ReduceMax(g.op.Concat(none, index, axis=0), keepdims=1)
+    size = g.op.Add(top, np.array([1], np.int64))
+    shape = g.op.Concat(size, g.op.Shape(values, start=1), axis=0)
+    base = legal(g).Expand(zero_like(g, values), shape)
+    target = g.op.Unsqueeze(index, np.array([1], np.int64))
+    return str(g.op.ScatterND(base, target, values, outputs=outputs[:1], name=op.name))
