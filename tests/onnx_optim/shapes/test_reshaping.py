@@ -9,7 +9,7 @@ from onnx import TensorProto as T
 from onnx import helper
 
 from yobx.errors import ShapeError
-from yobx.onnx_optim import OptimDim, ShapesContext, compute_shapes
+from yobx.onnx_optim import OptimDim, OptimTensor, ShapesContext, compute_shapes
 
 EVERY = [dict(zip("nm", pair, strict=True)) for pair in itertools.product((0, 1, 2, 5), repeat=2)]
 
@@ -174,3 +174,26 @@ def test_transpose(check, runtime_input):
 def test_depth_and_space(check, runtime_input):
     check("DepthToSpace", [runtime_input(["n", 8, "h", "w"])], blocksize=2)
     check("SpaceToDepth", [runtime_input(["n", 3, "2*h", "2*w"])], blocksize=2)
+
+
+def test_two_unknown_targets_share_no_symbol():
+    context = ShapesContext({"": 21})
+    for name in ("x", "y"):
+        context.set(name, OptimTensor(T.FLOAT, ["n", "m"]))
+        context.set(f"{name}_target", OptimTensor(T.INT64, [2]))
+        node = helper.make_node("Reshape", [name, f"{name}_target"], [f"{name}_out"])
+        compute_shapes(context, node)
+    first, second = context.get("x_out").shape, context.get("y_out").shape
+    assert first.rank() == second.rank() == 2
+    assert len({*first.dims(), *second.dims()}) == 4
+
+
+@pytest.mark.parametrize("known", [["n", None, 4], [None, "n", 4], ["n", 2, None]])
+def test_partly_known_targets_keep_what_is_known(known):
+    context = ShapesContext({"": 21})
+    context.set("x", OptimTensor(T.FLOAT, ["n", "m", 8]))
+    context.set("t", OptimTensor(T.INT64, [3], value=known))
+    compute_shapes(context, helper.make_node("Reshape", ["x", "t"], ["y"], allowzero=1))
+    for entry, dim in zip(known, context.get("y").shape.dims(), strict=True):
+        if entry is not None:
+            assert dim == OptimDim(entry)

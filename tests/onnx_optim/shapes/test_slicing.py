@@ -114,3 +114,4 @@ def test_center_crop_pad(check, runtime_input):
     check("CenterCropPad", [runtime_input(["n", 3]), ints(4, 2)])
     (found,) = check("CenterCropPad", [runtime_input(["n", 3, "m"]), ints(4)], axes=[2])
     assert found.shape == ["n", 3, 4]
+    check("CenterCropPad", [runtime_input(["n", 3]), ints(-1, 2)])

@@ -71,9 +71,9 @@ def gather_nd(node: NodeView) -> OptimTensor:
     if not dims or not index_dims:
         node.fail("data and indices must have at least one dimension")
     depth = index_dims[-1]
+    batch = int(node.attr("batch_dims", 0))
     if not depth.is_int():
         return node.unknown("the length of an index tuple is not known", dtype=data.dtype)
-    batch = int(node.attr("batch_dims", 0))
     used = batch + depth.as_int()
     if used > len(dims):
         node.fail(f"index tuples of {depth} elements exceed rank {len(dims)}")

@@ -270,5 +270,8 @@ def center_crop_pad(node: NodeView) -> OptimTensor:
         node.fail(f"{len(wanted)} sizes for {len(axes)} axes")
     result: list[OptimDim] = list(dims)
     for axis, size in zip(axes, wanted, strict=True):
-        result[axis] = node.fresh(axis, "the size wanted is not known") if size is None else size
+        if size is None:
+            result[axis] = node.fresh(axis, "the size wanted is not known")
+        else:
+            result[axis] = OptimDim.max(size, ZERO)
     return tensor(item.dtype, result)
