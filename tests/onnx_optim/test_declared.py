@@ -125,6 +125,22 @@ def test_subgraph_declarations_are_checked_too() -> None:
     assert "inside 'then_branch' of node 0" in str(context.contradictions[0])
 
 
+@pytest.mark.parametrize(
+    "node",
+    [
+        """If (c) <then_branch = t () => (float[n, 5] a) { a = Neg (x) },
+                   else_branch = e () => (b) { b = Relu (x) }>""",
+        """Loop (M, c, x) <body = l (int64 i, bool k, a) => (bool k2, float[n, 5] b) {
+             k2 = Identity (k)  b = Relu (a) }>""",
+    ],
+)
+def test_strict_holds_inside_subgraphs(node: str) -> None:
+    text = f"g (bool c, int64 M, float[n, 4] x) => (y) {{ y = {node} }}"
+    with pytest.raises(ShapeContradictionError, match="declared as 5"):
+        inferred(text, "strict")
+    assert len(inferred(text).contradictions) == 1
+
+
 def test_counter_examples() -> None:
     assert counter_example(OptimDim("n"), OptimDim("2*n")) == {"n": 1}
     assert counter_example(OptimDim("n//2"), OptimDim("n//2")) is None

@@ -174,7 +174,7 @@ def inner(g: Graph, letter: str) -> Graph:
 def fill(g: Graph, steps: int) -> None:
     """Some random nodes."""
     for _ in range(steps):
-        choices = STEPS if g.depth < 2 else STEPS[:-3]
+        choices = STEPS if g.depth < 2 else STEPS[:-4]
         g.draw(st.sampled_from(choices))(g)
 
 
@@ -237,10 +237,54 @@ def add_loop(g: Graph) -> None:
     g.vectors.append(g.node("Shape", names[1]))
 
 
+def add_scan(g: Graph) -> None:
+    """A scan over the rows or columns of a matrix that is not empty.
+
+    onnxruntime dies of a division by zero (not an exception) on some scans of an empty one.
+    """
+    g.count += 1
+    body = inner(g, "s")
+    row = f"{body.prefix}row"
+    body.matrices = ["x", "w"]
+    state = f"{body.prefix}state"
+    op = g.draw(st.sampled_from(["Relu", "Concat", "Shape"]))
+    out = body.node(op, row, row, axis=0) if op == "Concat" else body.node(op, row)
+    kept = body.node("Add", state, state)
+    kind = TensorProto.INT64 if op == "Shape" else TensorProto.FLOAT
+    graph = helper.make_graph(
+        body.nodes,
+        "scan",
+        [
+            helper.make_tensor_value_info(state, TensorProto.FLOAT, None),
+            helper.make_tensor_value_info(row, TensorProto.FLOAT, None),
+        ],
+        [
+            helper.make_tensor_value_info(kept, TensorProto.FLOAT, None),
+            helper.make_tensor_value_info(out, kind, None),
+        ],
+    )
+    start = g.node("Constant", value=numpy_helper.from_array(np.ones(1, np.float32)))
+    names = [g.name(), g.name()]
+    g.nodes.append(
+        helper.make_node(
+            "Scan",
+            [start, g.node("Pad", g.pick(g.matrices), g.ints(0, 0, 1, 1))],
+            names,
+            body=graph,
+            num_scan_inputs=1,
+            scan_input_axes=[g.draw(st.sampled_from([0, 1, -1]))],
+            scan_input_directions=[g.draw(st.sampled_from([0, 1]))],
+            scan_output_axes=[g.draw(st.sampled_from([0, 1, -1]))],
+        )
+    )
+    if kind == TensorProto.FLOAT:
+        g.matrices.append(names[1])
+
+
 STEPS: list[Callable[[Graph], None]] = [
     *(add_arithmetic, add_shape, add_scalar, add_filled, add_slice, add_slice_by_size),
     *(add_concat, add_transpose, add_reshape, add_expand, add_nonzero, add_broadcast),
-    *(add_sequence, add_if, add_loop),
+    *(add_sequence, add_scan, add_if, add_loop),
 ]
 
 

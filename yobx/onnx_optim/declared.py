@@ -63,6 +63,14 @@ class Contradiction:
         return text
 
 
+class DeclarationError(ShapeContradictionError):
+    """A declared type is wrong, and the policy is strict.
+
+    Unlike other contradictions inside a branch or a loop body it does not mean that the branch is
+    never taken, so it always reaches the caller.
+    """
+
+
 def check_policy(policy: str) -> DeclaredPolicy:
     """The policy, validated.
 
@@ -131,10 +139,10 @@ class Declarations:
         """Keep a contradiction, once; raise it when strict.
 
         Raises:
-            ShapeContradictionError: The policy is strict.
+            DeclarationError: The policy is strict.
         """
         if self.strict:
-            raise ShapeContradictionError(str(item), node=item.inferred_by, value=item.value)
+            raise DeclarationError(str(item), node=item.inferred_by, value=item.value)
         if item not in context.session.contradictions:
             context.session.contradictions.append(item)
             _LOG.warning("%s", item)

@@ -326,15 +326,21 @@ def _extremum(kind: str, args: Iterable[Terms]) -> Terms:
             f"A {kind} may have {MAX_ARGS} operands. Received: {len(flat)}."
         )
     kept: list[Terms] = []
-    for candidate in flat:
+    # In one order, because of two operands that are always equal only one is kept.
+    for candidate in sorted(flat, key=_operand_order):
         if any(_dominates(kind, other, candidate) for other in kept):
             continue
         kept = [other for other in kept if not _dominates(kind, candidate, other)]
         kept.append(candidate)
     if len(kept) == 1:
         return kept[0]
-    kept.sort(key=lambda t: (as_constant(t) is not None, [([x.rank for x in m], c) for m, c in t]))
+    kept.sort(key=_operand_order)
     return _function(kind, *kept)
+
+
+def _operand_order(a: Terms) -> tuple[bool, list[tuple[list[tuple[bool, str]], int]]]:
+    """Operands by their text, integers last."""
+    return (as_constant(a) is not None, [([atom.rank for atom in m], c) for m, c in a])
 
 
 def _dominates(kind: str, a: Terms, b: Terms) -> bool:

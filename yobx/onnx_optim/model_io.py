@@ -106,7 +106,7 @@ def subgraphs(
         yield graph
         for node in graph.node:
             for attribute in node.attribute:
-                if attribute.type == onnx.AttributeProto.GRAPH:
+                if attribute.type == onnx.AttributeProto.GRAPH or attribute.HasField("g"):
                     stack.append(attribute.g)
                 elif attribute.type == onnx.AttributeProto.GRAPHS:
                     stack.extend(attribute.graphs)

@@ -10,6 +10,7 @@ import onnx
 
 from yobx.errors import ShapeError
 from yobx.onnx_optim.context import ShapesContext
+from yobx.onnx_optim.declared import DeclarationError
 from yobx.onnx_optim.merging import LENGTH, DimFor, merge
 from yobx.onnx_optim.node_view import NodeView
 from yobx.onnx_optim.optim_dim import OptimDim
@@ -78,6 +79,8 @@ def _branch_steps(
         found: tuple[ShapesContext, list[Descriptor]] = yield infer_body_steps(
             view, attribute, graph, ()
         )
+    except DeclarationError:
+        raise
     except ShapeError as error:
         view.context.reasons[f"{_first_output(view)}/{attribute}"] = f"never taken: {error}"
         return view.context.subgraph_context(view.index, attribute), error
@@ -124,6 +127,8 @@ def loop(view: NodeView) -> Steps:
 
     try:
         body: FixedPoint = yield fixed_point_steps(view, graph, initial, inputs_for, 1)
+    except DeclarationError:
+        raise
     except ShapeError as error:
         return _never_entered(view, graph, initial, error)
     end = _Ending(view, body, initial, _loop_trips(view, truth(body.outputs[0])))
