@@ -21,6 +21,7 @@ from yobx.passes.pooling import mean_to_global_pool
 from yobx.passes.reshapes import simplify_reshapes
 from yobx.passes.tensordot import unflatten_matmul
 from yobx.passes.transposes import compose_transposes, transposes_to_reshapes
+from yobx.passes.unit_axes import transpose_outside_unit_axes
 
 __all__ = ["default_passes"]
 
@@ -41,6 +42,7 @@ def default_passes() -> tuple[Callable[[onnx_ir.Model], None], ...]:
         merge_layer_norm,
         simplify_reshapes,
         unflatten_matmul,
+        transpose_outside_unit_axes,
         remove_dead_code,
         optimize_layout,
         remove_identities,
