@@ -5,9 +5,9 @@ import itertools
 import numpy as np
 import pytest
 from onnx import TensorProto as T
-from onnx import defs
+from onnx import defs, helper, parser
 
-from yobx.onnx_optim import OptimDim, TensorType
+from yobx.onnx_optim import OptimDim, OptimTensor, ShapesContext, TensorType, compute_shapes
 from yobx.onnx_optim.shapes._arithmetic import BINARY, COMPARE, UNARY
 from yobx.onnx_optim.shapes.elementwise import LIKE_FIRST
 
@@ -84,13 +84,7 @@ def test_known_size_wins_over_symbol(check, runtime_input):
 
 
 def test_broadcast_again_with_a_part_is_the_same_size():
-    from onnx import parser
-
-    from yobx.onnx_optim import ShapesContext
-
     context = ShapesContext()
-    from yobx.onnx_optim import compute_shapes
-
     model = parser.parse_model(
         '<ir_version: 8, opset_import: ["" : 18]> g (float[n] x, float[m] y) => (float[k] z)'
         " { t = Add(x, y) z = Add(t, x) u = Add(y, t) }"
@@ -178,3 +172,14 @@ def test_swiglu_unifies(check, runtime_input):
         opset=28,
         sizes=[{"n": 3, "m": 4}],
     )
+
+
+@pytest.mark.parametrize(("left", "right", "wanted"), [("n", "m", 1), ("n", "k", "k"), ("n", 4, 4)])
+def test_sizes_known_to_be_one_take_no_part(left, right, wanted):
+    context = ShapesContext({"": 21})
+    context.add_constraint("n", 1)
+    context.add_constraint("m", 1)
+    context.set("x", OptimTensor(T.FLOAT, [left]))
+    context.set("y", OptimTensor(T.FLOAT, [right]))
+    compute_shapes(context, helper.make_node("Add", ["x", "y"], ["z"]))
+    assert context.get("z").shape == [wanted]

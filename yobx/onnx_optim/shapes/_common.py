@@ -209,10 +209,12 @@ def unify(node: NodeView, first: Dims, second: Dims, what: str) -> Dims:
 
 def _broadcast_symbols(node: NodeView, dims: Sequence[OptimDim]) -> OptimDim:
     """Broadcast sizes of which none is an integer and at least two differ."""
+    simple = [node.simplify(dim) for dim in dims]
+    if simple != list(dims):
+        return broadcast_dim(node, simple)
     parts: set[OptimDim] = set()
     for dim in dims:
-        simple = node.simplify(dim)
-        parts |= _PARTS.get(simple) or {simple}
+        parts |= _PARTS.get(dim) or {dim}
     # 0 and a guarded size either do not broadcast or give 0, so the entry alone tells the size.
     parts -= {part for part in parts if _GUARDED.get(part) in parts}
     parts.discard(ONE)
