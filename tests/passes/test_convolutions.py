@@ -31,6 +31,21 @@ def test_arithmetic_after(body: str) -> None:
     assert kinds(fold(body)) == {"Conv": 1}
 
 
+def test_arithmetic_after_a_squeeze() -> None:
+    before = parse(
+        """g (float[n, 3, 1, 5] x) => (float[n, 2, 5] y)
+        <float[2, 3, 1, 1] w = {1, 2, 3, 4, 5, 6}, float[1, 2, 1] b = {0.5, -1},
+         int64[1] height = {2}, float[5] columns = {1, 2, 3, 4, 5}> {
+            a = Conv (x, w)
+            c = Squeeze (a, height)
+            d = Add (c, b)
+            y = Mul (d, columns)
+        }"""
+    )
+    after = apply(before, fold_into_convolutions, remove_dead_code)
+    assert kinds(after) == {"Conv": 1, "Squeeze": 1, "Mul": 1}
+
+
 def test_transposed_convolution() -> None:
     after = fold("a = ConvTranspose (x, wt, bias)\n b = Mul (a, c)\n y = Add (b, c3)")
     assert kinds(after) == {"ConvTranspose": 1}

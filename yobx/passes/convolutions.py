@@ -59,13 +59,14 @@ class _Affine:
 
 
 def _fold_next(editor: GraphEditor, graph: ir.Graph, node: ir.Node) -> bool:
+    """Folds what reads the convolution, possibly behind a Squeeze of its spatial axes."""
     output = node.outputs[0]
-    uses = list(output.uses())
+    user, index = _only_user(graph, output)
+    if user is not None and _squeezes_space(user):
+        output = user.outputs[0]
+        user, index = _only_user(graph, output)
     rank = rank_of(output)
-    if output.is_graph_output() or len(uses) != 1 or rank is None:
-        return False
-    user, index = uses[0]
-    if user.graph is not graph or user.domain:
+    if user is None or rank is None:
         return False
     change = _batch_norm(user, index) or _binary(user, index, rank)
     weights = constant(node.inputs[1])
@@ -78,6 +79,19 @@ def _fold_next(editor: GraphEditor, graph: ir.Graph, node: ir.Node) -> bool:
     GraphEditor.replace(user.outputs[0], output)
     graph.remove(user, safe=True)
     return True
+
+
+def _only_user(graph: ir.Graph, value: ir.Value) -> tuple[ir.Node | None, int]:
+    uses = list(value.uses())
+    if value.is_graph_output() or len(uses) != 1:
+        return None, 0
+    user, index = uses[0]
+    return (user, index) if user.graph is graph and not user.domain else (None, 0)
+
+
+def _squeezes_space(node: ir.Node) -> bool:
+    axes = int_constant(node.inputs[1]) if len(node.inputs) > 1 else None
+    return node.op_type == "Squeeze" and axes is not None and min(axes, default=2) >= 2
 
 
 def _rewrite(
