@@ -30,6 +30,7 @@ CARRIED = {
     "Slice": "v = Slice (u, i1, i3, i2)",
     "Slice from the front": "v = Slice (u, i01, i13)",
     "Resize": "v = Resize <mode: string = 'nearest'> (u, , scales)",
+    "Resize with axes": "v = Resize <mode: string = 'linear', axes = [2, 1]> (u, , , i13)",
     "Tile": "v = Tile (u, i1112)",
     "Expand": "v = Expand (u, i2111)",
     "CumSum": "v = CumSum (u, three)",

@@ -14,6 +14,7 @@ from yobx.passes.convolutions import fold_into_convolutions
 from yobx.passes.dead_code import remove_dead_code
 from yobx.passes.duplicate_initializers import merge_initializers
 from yobx.passes.gemm import matmul_add_to_gemm
+from yobx.passes.hard_sigmoid import merge_hard_sigmoid
 from yobx.passes.identities import remove_identities
 from yobx.passes.layer_norm import merge_layer_norm
 from yobx.passes.layout import optimize_layout
@@ -53,6 +54,7 @@ def default_passes() -> tuple[Callable[[onnx_ir.Model], None], ...]:
         affine_to_batch_norm,
         matmul_add_to_gemm,
         merge_clips,
+        merge_hard_sigmoid,
         mean_to_global_pool,
         fold_constants,
         merge_common_subexpressions,

@@ -260,8 +260,14 @@ def _pad(node: ir.Node, perm: Permutation) -> Flip | None:
 
 
 def _resize(node: ir.Node, perm: Permutation) -> Flip | None:
-    if "axes" in node.attributes:
-        return None
+    listed = node.attributes.get("axes")
+    if listed is not None:
+        axes = [perm.index(axis % len(perm)) for axis in listed.as_ints()]
+
+        def set_axes(editor: GraphEditor, target: ir.Node) -> None:
+            target.attributes["axes"] = ir.AttrInt64s("axes", axes)
+
+        return Flip((0,), edits=(set_axes,))
     edits: list[Edit] = []
     for index in range(1, len(node.inputs)):
         value = node.inputs[index]
