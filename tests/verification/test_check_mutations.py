@@ -380,12 +380,17 @@ def test_a_shift_that_no_element_shows_is_systematic() -> None:
     bad = model(nodes, [value("x", ["B", 4096])], [value("y", ["B", 4096])])
     x = np.random.default_rng(1).uniform(-1, 0, (4, 4096)).astype(np.float32)
 
-    def reference(a: Any) -> Any:
-        exact = np.sin(np.exp(a.astype(np.float64)))
-        return (exact * (1.0 + 4e-7)).astype(np.float32)
+    def shifted(by: float) -> Any:
+        def reference(a: Any) -> Any:
+            return (np.sin(np.exp(a.astype(np.float64))) + by).astype(np.float32)
 
-    report = run_on(bad, reference, x)
+        return run_on(bad, reference, x, bindings="sample")
+
+    right = shifted(0.0)
+    assert right.passed, right.text()
+    report = shifted(1.1 * right.outputs[0].allowed_rms)
     assert report.failed_phase == "values"
+    assert report.outputs[0].wrong == 0
     assert "systematic" in report.text()
 
 

@@ -2,9 +2,11 @@ from __future__ import annotations
 
 import ml_dtypes
 import numpy as np
+import onnx
 import pytest
 
 from yobx.verification.inputs import generate, resize
+from yobx.verification.runner import Session
 from yobx.verification.sources import InputSpec
 
 
@@ -67,3 +69,18 @@ def test_one_name_means_one_size():
         [InputSpec("x", np.dtype("f4"), (None, "T")), InputSpec("y", np.dtype("f4"), ("T",))], 0
     )
     assert x.shape[1] == y.shape[0]
+
+
+def test_a_scalar_stays_a_scalar():
+    assert grown(np.array(3.5, np.float32)).shape == ()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, ml_dtypes.bfloat16])
+def test_a_scalar_is_fed_as_a_scalar(dtype):
+    kind = {"float32": "float", "bfloat16": "bfloat16"}[np.dtype(dtype).name]
+    model = onnx.parser.parse_model(
+        f'<ir_version: 10, opset_import: ["" : 21]> g ({kind} x) => ({kind} y) {{ y = Identity(x) }}'
+    )
+    result = Session(model).run({"x": np.array(1.5, dtype)})
+    assert result.values["y"].shape == ()
+    assert not result.warnings

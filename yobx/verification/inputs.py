@@ -85,7 +85,7 @@ def resize(array: NDArray[Any], shape: Sequence[int], rng: np.random.Generator) 
             )
         else:
             result = _grown(result, axis, size, rng)
-    return np.ascontiguousarray(result)
+    return np.asarray(result, order="C")  # ascontiguousarray would make a vector of a scalar
 
 
 def _grown(array: NDArray[Any], axis: int, size: int, rng: np.random.Generator) -> NDArray[Any]:

@@ -201,10 +201,11 @@ def _is_low(array: NDArray[Any]) -> bool:
 def _to_ort(array: NDArray[Any]) -> Any:
     from onnxruntime import OrtValue
 
+    array = np.asarray(array, order="C")  # ascontiguousarray would make a vector of a scalar
     if array.dtype.kind != "V":
-        return OrtValue.ortvalue_from_numpy(np.ascontiguousarray(array))
+        return OrtValue.ortvalue_from_numpy(array)
     onnx_type = helper.np_dtype_to_tensor_dtype(array.dtype)
-    return OrtValue.ortvalue_from_numpy_with_onnx_type(np.ascontiguousarray(array), onnx_type)
+    return OrtValue.ortvalue_from_numpy_with_onnx_type(array, onnx_type)
 
 
 def _from_ort(value: Any) -> Any:

@@ -158,7 +158,7 @@ def _localization_lines(report: ConversionReport) -> list[str]:
                 part for part in (layer, f"{report.framework} op {op}" if op else "") if part
             )
         line = f" ({found.user_line})" if found.user_line else ""
-        lines.append(_row("first diff", f"value %{found.value}  node {found.node}{origin}{line}"))
+        lines.append(_row("differs at", f"%{found.value}  node {found.node}{origin}{line}"))
         if found.inputs:
             lines.append(_row("", "inputs: " + ", ".join(found.inputs[:6])))
     if found.reason:
