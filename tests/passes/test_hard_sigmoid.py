@@ -18,6 +18,7 @@ def merge(body: str) -> dict[str, int]:
     "body",
     [
         "a = Add (x, three)\n b = Relu (a)\n c = Min (b, six)\n y = Div (c, six)",
+        "b = Clip (x, zero, six)\n y = Mul (sixth, b)",
         "a = Add (three, x)\n b = Clip (a, zero, six)\n y = Mul (sixth, b)",
     ],
 )
@@ -28,10 +29,10 @@ def test_merged(body: str) -> None:
 @pytest.mark.parametrize(
     "body",
     [
-        "a = Add (x, many)\n b = Clip (a, zero, six)\n y = Div (b, six)",
+        "b = Clip (x, zero, six)\n y = Div (b, many)",
         "a = Add (x, three)\n b = Clip (a, zero, six)\n y = Div (b, five)",
         "a = Add (x, three)\n b = Clip (a, zero, six)\n y = Div (six, b)",
-        "a = Mul (x, three)\n b = Clip (a, zero, six)\n y = Div (b, six)",
+        "b = Clip (x, three, six)\n y = Div (b, six)",
     ],
 )
 def test_kept(body: str) -> None:

@@ -45,14 +45,20 @@ def _match(node: ir.Node) -> tuple[ir.Value, float, float] | None:
         low, high = (scalar_constant(value) for value in clip.inputs[1:])
         if low != 0.0 or high is None or abs(high * factor - 1.0) > _TOLERANCE:
             continue
-        add = _producer(clip.inputs[0], "Add")
-        if add is None:
-            continue
-        for place in (0, 1):
-            source, shift = add.inputs[place], scalar_constant(add.inputs[1 - place])
-            if source is not None and shift is not None and _keeps_shape(source, node):
-                return source, factor, shift * factor
+        shifted = _shifted(clip.inputs[0])
+        if shifted is not None and _keeps_shape(shifted[0], node):
+            return shifted[0], factor, shifted[1] * factor
     return None
+
+
+def _shifted(value: ir.Value | None) -> tuple[ir.Value, float] | None:
+    """Reads a value as ``x + shift``; the shift is 0 where it went into a convolution."""
+    add = _producer(value, "Add")
+    for source, other in () if add is None else (add.inputs, add.inputs[::-1]):
+        shift = scalar_constant(other)
+        if source is not None and shift is not None:
+            return source, shift
+    return None if value is None else (value, 0.0)
 
 
 def _producer(value: ir.Value | None, op_type: str) -> ir.Node | None:
