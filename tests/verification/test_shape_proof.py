@@ -5,7 +5,7 @@ from onnx import TensorProto, helper
 
 from tests.verification.models import model, value
 from yobx.verification import check_shapes
-from yobx.verification.shape_proof import Statement, merge, prove, stated, statements_of
+from yobx.verification.shape_proof import Constraint, Statement, merge, prove, stated, statements_of
 
 
 def proof(statements, values, **rest):
@@ -82,9 +82,9 @@ def test_a_data_dependent_symbol_has_one_size():
 def test_a_bound_of_a_data_dependent_size():
     claims = [said("x", "B", 4), said("y", "nz", 4)]
     values = {"x": X, "y": np.zeros((9, 4), "f4")}
-    report = proof(claims, values, upper_bounds={"nz": "B"})
+    report = proof(claims, values, constraints=[Constraint("nz", "<=", "B")])
     assert "nz = 9 exceeds its bound B = 7" in report.mismatches[0].message
-    assert not proof(claims, values, upper_bounds={"nz": "2*B"}).mismatches
+    assert not proof(claims, values, constraints=[Constraint("nz", "<=", "2*B")]).mismatches
 
 
 def test_an_expression_of_an_input_binds_its_symbol():
@@ -123,3 +123,20 @@ def test_check_shapes_finds_a_wrong_declaration():
     report = check_shapes(target).report
     assert not report.passed
     assert "should be S" in report.text()
+
+
+def test_an_equality_between_sizes():
+    claims = [said("x", "B", 4), said("y", "C", 4)]
+    equal = [Constraint("C", "==", "B")]
+    assert not proof(claims, {"x": X, "y": X}, constraints=equal).mismatches
+    report = proof(claims, {"x": X, "y": X[:3]}, constraints=equal)
+    assert "size C = 3 is stated to equal B = 7" in report.mismatches[0].message
+
+
+def test_bounds_of_inference_are_proven():
+    nodes = [helper.make_node("Compress", ["x", "keep"], ["y"], axis=0)]
+    inputs = [value("x", ["B", 4]), value("keep", ["B"], TensorProto.BOOL)]
+    target = model(nodes, inputs, [value("y", ["kept", 4])])
+    report = check_shapes(target).report
+    assert report.passed, report.text()
+    assert report.shapes.checked == 1

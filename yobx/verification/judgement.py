@@ -182,7 +182,7 @@ class _Judgement:
                 statements,
                 run.values,
                 binding=run.binding.describe(),
-                upper_bounds=self.prepared.upper_bounds,
+                constraints=self.prepared.constraints,
             )
             self.report.shapes = merge(self.report.shapes, one)
         for mismatch in self.report.shapes.mismatches:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import onnx
 
 from yobx.errors import ArgumentError, ShapeError, TraceError, YobxError
-from yobx.onnx_optim import infer_shapes
+from yobx.onnx_optim import ShapesContext, infer_shapes
 from yobx.verification.arguments import as_tuple, source_arrays
 from yobx.verification.boundary import Attempt
 from yobx.verification.evidence import CheckResult
@@ -18,6 +18,7 @@ from yobx.verification.phases import EndOfCheckError, PhaseLog
 from yobx.verification.report import Outcome
 from yobx.verification.runner import LoadError, Session, exposed, fits_in_memory
 from yobx.verification.sensitivity import Sensitivity
+from yobx.verification.shape_proof import Constraint
 from yobx.verification.sources import Source, find_source
 from yobx.verification.tolerances import Tolerances
 
@@ -37,7 +38,7 @@ class Prepared:
         everything: Session without optimisation whose outputs are all values, or ``None``.
         inferred: The model with inferred types and shapes, or ``None``.
         sensitivity: Allowances of the model.
-        upper_bounds: Symbol -> expression that a data-dependent size may not exceed.
+        constraints: What inference states between sizes.
     """
 
     source: Source
@@ -48,7 +49,7 @@ class Prepared:
     everything: Session | None
     inferred: onnx.ModelProto | None
     sensitivity: Sensitivity
-    upper_bounds: dict[str, str] = field(default_factory=dict)
+    constraints: tuple[Constraint, ...] = ()
 
 
 def prepare(
@@ -142,7 +143,7 @@ def _load(
         else:
             entry.messages.append("the onnx checker was left out: the model is over 2 GB")
             entry.outcome = Outcome.WARNING
-    inferred = _infer(model, phases)
+    inferred, constraints = _infer(model, phases)
     everything: Session | None = None
     with phases.phase("load"):
         plain = Session(model, provider=options.provider)
@@ -164,17 +165,28 @@ def _load(
             everything=everything,
             inferred=inferred,
             sensitivity=sensitivity,
+            constraints=constraints,
         )
     raise EndOfCheckError
 
 
-def _infer(model: onnx.ModelProto, phases: PhaseLog) -> onnx.ModelProto | None:
+def _infer(
+    model: onnx.ModelProto, phases: PhaseLog
+) -> tuple[onnx.ModelProto | None, tuple[Constraint, ...]]:
     """Shape inference; a contradiction is a finding, giving up is a warning."""
+    context = ShapesContext()
+    inferred: onnx.ModelProto | None = None
     with phases.phase("shapes", stops=False):
         try:
-            return infer_shapes(model)
+            inferred = infer_shapes(model, context=context)
         except ShapeError:
             raise
         except YobxError as error:
             phases.warn("shapes", f"inference gave up: {error}")
-    return None
+        for contradiction in context.contradictions:
+            phases.fail("shapes", str(contradiction))
+    if inferred is None:
+        return None, ()
+    bounds = [Constraint(a, "<=", b) for a, b in context.less_equal_constraints()]
+    equal = [Constraint(a, "==", b) for a, b in context.constraints()]
+    return inferred, (*bounds, *equal)

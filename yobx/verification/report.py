@@ -145,7 +145,7 @@ class ShapeMismatch:
         runtime: What came out.
         binding: Label and sizes of the binding.
         message: The whole sentence, naming the dimension.
-        kind: ``dtype``, ``rank``, ``shape`` or ``bound``.
+        kind: ``dtype``, ``rank``, ``shape`` or ``constraint``.
     """
 
     value: str

@@ -19,7 +19,7 @@ from onnx import helper
 from yobx.verification.dtypes import dtype_name
 from yobx.verification.report import ShapeMismatch, ShapeReport
 
-__all__ = ["Statement", "describe_node", "merge", "prove", "stated", "statements_of"]
+__all__ = ["Constraint", "Statement", "describe_node", "merge", "prove", "stated", "statements_of"]
 
 _LISTED_UNKNOWN = 12
 
@@ -45,6 +45,21 @@ class Statement:
         if self.dims is None:
             return "rank unknown"
         return "[" + ", ".join("?" if d is None else str(d) for d in self.dims) + "]"
+
+
+@dataclass(frozen=True)
+class Constraint:
+    """What is claimed between two sizes.
+
+    Attributes:
+        left: A symbol or expression.
+        relation: ``<=`` or ``==``.
+        right: A symbol or expression.
+    """
+
+    left: str
+    relation: str
+    right: str
 
 
 def statements_of(values: Iterable[onnx.ValueInfoProto], origin: str) -> list[Statement]:
@@ -154,7 +169,7 @@ def prove(
     values: Mapping[str, Any],
     *,
     binding: str,
-    upper_bounds: Mapping[str, str] | None = None,
+    constraints: Sequence[Constraint] = (),
 ) -> ShapeReport:
     """Checks statements against one run.
 
@@ -163,7 +178,7 @@ def prove(
         statements: As `stated` lists them.
         values: Value name -> array, inputs included.
         binding: How the run was made, for the messages.
-        upper_bounds: Symbol -> expression it may not exceed.
+        constraints: What is stated between sizes.
 
     Returns:
         What was confirmed, unknown and refuted.
@@ -186,7 +201,7 @@ def prove(
             state[statement.value] = "refuted"
         elif statement.value in state and state[statement.value] != "refuted":
             state[statement.value] = max(state[statement.value], found, key=_RANK.index)
-    _check_bounds(report, symbols, upper_bounds or {}, binding)
+    _check_constraints(report, symbols, constraints, binding)
     for name, known in state.items():
         report.checked += known == "checked"
         report.partial += known == "partial"
@@ -270,23 +285,26 @@ def _mismatch(
     )
 
 
-def _check_bounds(
-    report: ShapeReport, symbols: _Symbols, upper_bounds: Mapping[str, str], binding: str
+def _check_constraints(
+    report: ShapeReport, symbols: _Symbols, constraints: Sequence[Constraint], binding: str
 ) -> None:
-    for symbol, bound in upper_bounds.items():
-        if symbol not in symbols.producers:
+    """Checks what inference states between sizes: bounds of data-dependent ones, equalities."""
+    for constraint in constraints:
+        left, right = symbols.evaluate(constraint.left), symbols.evaluate(constraint.right)
+        if left is None or right is None:
             continue
-        limit = symbols.evaluate(bound)
-        size = symbols.sizes[symbol]
-        if limit is not None and size > limit:
-            value = symbols.producers[symbol]
-            message = (
-                f"value %{value}: data-dependent size {symbol} = {size} exceeds its bound "
-                f"{bound} = {limit}, under {binding}"
-            )
-            report.mismatches.append(
-                ShapeMismatch(value, "", f"{symbol} <= {bound}", str(size), binding, message)
-            )
+        if left == right or (constraint.relation == "<=" and left < right):
+            continue
+        value = symbols.producers.get(constraint.left, "")
+        words = "exceeds its bound" if constraint.relation == "<=" else "is stated to equal"
+        message = (
+            f"value %{value}: size {constraint.left} = {left} {words} "
+            f"{constraint.right} = {right}, under {binding}"
+        )
+        stated_text = f"{constraint.left} {constraint.relation} {constraint.right}"
+        report.mismatches.append(
+            ShapeMismatch(value, "", stated_text, str(left), binding, message, "constraint")
+        )
 
 
 def _hidden(graph: onnx.GraphProto) -> int:
