@@ -2,14 +2,38 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from yobx.xbuilder import GraphBuilder
 
 from .casts import to_int64
-from .shapes import rank
+from .probe_kernels import DTYPES
+from .shapes import normalise_axis, rank
 
-__all__ = ["gather_batched"]
+__all__ = ["gather", "gather_batched"]
+
+
+def gather(
+    g: GraphBuilder,
+    x: str,
+    index: Any,
+    axis: int = 0,
+    *,
+    outputs: list[str] | None = None,
+    name: str | None = None,
+) -> str:
+    """Emit ``Gather``, written otherwise for strings.
+
+    onnxruntime's Gather of strings copies the first element of each slice only.
+    """
+    if g.get_type(x) != DTYPES["string"] or g.get_rank(x) in (None, 1):
+        return str(g.op.Gather(x, index, axis=axis, outputs=outputs, name=name))
+    if not isinstance(index, str):
+        index = g.make_initializer(None, index)
+    first = normalise_axis(axis, rank(g, x))
+    return gather_batched(g, x, index, first, 0, outputs=outputs, name=name)
 
 
 def gather_batched(

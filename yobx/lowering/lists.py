@@ -15,6 +15,7 @@ from yobx.xbuilder import GraphBuilder
 
 from .casts import to_int64
 from .diagonals import zero_like
+from .gather import gather
 from .legalise import legal
 from .shapes import Dim, axis_size, join_dims, scalar
 
@@ -56,7 +57,7 @@ def grow(g: GraphBuilder, items: str, dims: Sequence[Dim]) -> str:
 
 def get_item(g: GraphBuilder, items: str, index: str, outputs: list[str] | None = None) -> str:
     """Return element ``index``."""
-    return str(g.op.Gather(items, scalar(g, to_int64(g, index)), axis=0, outputs=outputs))
+    return gather(g, items, scalar(g, to_int64(g, index)), outputs=outputs)
 
 
 def set_item(g: GraphBuilder, items: str, index: str, item: str) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 
 from yobx.lowering import shapes
 from yobx.lowering.casts import cast, to_int64
-from yobx.lowering.gather import gather_batched
+from yobx.lowering.gather import gather, gather_batched
 from yobx.lowering.legalise import legal
 from yobx.lowering.scatter import scatter_nd
 from yobx.xbuilder import GraphBuilder
@@ -32,7 +32,7 @@ def convert_gather(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op:
     if batch < 0:
         batch += rank(g, op, 1)
     if batch == 0:
-        return str(g.op.Gather(x, index, axis=axis, outputs=outputs[:1], name=op.name))
+        return gather(g, x, index, axis, outputs=outputs[:1], name=op.name)
     n = shapes.rank(g, x)
     return gather_batched(
         g, x, index, shapes.normalise_axis(axis, n), batch, outputs=outputs[:1], name=op.name

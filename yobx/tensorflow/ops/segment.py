@@ -9,6 +9,7 @@ import numpy as np
 from yobx.lowering import shapes
 from yobx.lowering.casts import to_int64
 from yobx.lowering.diagonals import zero_like
+from yobx.lowering.gather import gather
 from yobx.lowering.legalise import legal
 from yobx.lowering.segments import (
     counts_of,
@@ -99,7 +100,7 @@ def convert_partition(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], 
     for i, name in enumerate(outputs):
         chosen = g.op.Equal(ids, np.array(i, np.int32))
         places = g.op.Squeeze(g.op.NonZero(chosen), np.array([0], np.int64))
-        g.op.Gather(rows, places, axis=0, outputs=[name], name=op.name)
+        gather(g, rows, places, outputs=[name], name=op.name)
     return outputs[0]
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from yobx.lowering import shapes
 from yobx.lowering.casts import cast, to_int64
+from yobx.lowering.gather import gather
 from yobx.lowering.legalise import legal
 from yobx.xbuilder import GraphBuilder
 
@@ -116,7 +117,7 @@ def convert_unpack(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op:
         return str(g.op.Squeeze(op.inputs[0].name, squeezed, outputs=outputs, name=op.name))
     for i, name in enumerate(outputs):
         index = np.array(i, np.int64)
-        g.op.Gather(op.inputs[0].name, index, axis=axis, outputs=[name], name=op.name)
+        gather(g, op.inputs[0].name, index, axis, outputs=[name], name=op.name)
     return outputs[0]
 
 

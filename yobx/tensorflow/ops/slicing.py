@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from yobx.lowering import shapes
+from yobx.lowering.gather import gather
 from yobx.lowering.legalise import legal
 from yobx.lowering.shapes import Dim
 from yobx.xbuilder import GraphBuilder
@@ -137,9 +138,7 @@ def convert_strided_slice(g: GraphBuilder, sts: dict[str, Any], outputs: list[st
     if plan.axes == plan.dropped and len(plan.axes) == 1 and not plan.added:
         index: Any = plan.starts[0]
         chosen = np.array(index, np.int64) if isinstance(index, int) else shapes.scalar(g, index)
-        return str(
-            g.op.Gather(x, chosen, axis=plan.axes[0], outputs=outputs[:1], name=op.name)
-        )
+        return gather(g, x, chosen, plan.axes[0], outputs=outputs[:1], name=op.name)
     last = "added" if plan.added else "dropped" if plan.dropped else "cut"
     if plan.axes:
         names = outputs[:1] if last == "cut" else None

@@ -9,6 +9,7 @@ import numpy as np
 from yobx.lowering import lists, shapes
 from yobx.lowering.casts import cast, to_int64
 from yobx.lowering.dtypes import element_type, numpy_dtype
+from yobx.lowering.gather import gather
 from yobx.lowering.shapes import Dim
 from yobx.xbuilder import GraphBuilder
 
@@ -112,14 +113,14 @@ def convert_pop_back(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], o
     items = op.inputs[0].name
     rest = g.op.Slice(items, _ZERO, np.array([-1], np.int64), _ZERO)
     g.alias(outputs[0], rest)
-    return str(g.op.Gather(items, np.array(-1, np.int64), axis=0, outputs=outputs[1:2]))
+    return gather(g, items, np.array(-1, np.int64), outputs=outputs[1:2])
 
 
 @register_tf_op_converter("TensorListGather")
 def convert_gather(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """Some elements as one tensor."""
     index = to_int64(g, op.inputs[1].name)
-    return str(g.op.Gather(op.inputs[0].name, index, axis=0, outputs=outputs[:1], name=op.name))
+    return gather(g, op.inputs[0].name, index, outputs=outputs[:1], name=op.name)
 
 
 @register_tf_op_converter(("TensorListScatterV2", "TensorListScatter"))

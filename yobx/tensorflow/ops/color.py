@@ -1,0 +1,110 @@
+"""Colour spaces and adjustments of images whose last axis is red, green, blue."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from yobx.lowering.casts import cast
+from yobx.lowering.legalise import legal
+from yobx.lowering.transcendental import const
+from yobx.xbuilder import GraphBuilder
+
+from ..register import register_tf_op_converter
+from ._op import FLOATS
+
+_LAST = np.array([-1], np.int64)
+
+
+def _channels(g: GraphBuilder, x: str) -> tuple[str, str, str]:
+    red, green, blue = g.op.Split(x, axis=-1, num_outputs=3, outputs=3)
+    return red, green, blue
+
+
+def _to_hsv(g: GraphBuilder, x: str) -> tuple[str, str, str]:
+    """Return hue, saturation and value, each with a last axis of 1."""
+    red, green, blue = _channels(g, x)
+    value = legal(g).ReduceMax(x, _LAST, keepdims=1)
+    spread = legal(g).Sub(value, legal(g).ReduceMin(x, _LAST, keepdims=1))
+    zero, one = const(g, x, 0), const(g, x, 1)
+    saturation = legal(g).Where(
+        legal(g).Greater(value, zero), legal(g).Div(spread, value), zero
+    )
+    norm = legal(g).Div(const(g, x, 1.0 / 6.0), spread)
+
+    def sector(a: str, b: str, shift: float) -> Any:
+        return legal(g).Add(legal(g).Mul(norm, legal(g).Sub(a, b)), const(g, x, shift))
+
+    is_red, is_green = legal(g).Equal(red, value), legal(g).Equal(green, value)
+    hue = legal(g).Where(is_green, sector(blue, red, 2.0 / 6.0), sector(red, green, 4.0 / 6.0))
+    hue = legal(g).Where(is_red, legal(g).Mul(norm, legal(g).Sub(green, blue)), hue)
+    hue = legal(g).Where(legal(g).Greater(spread, zero), hue, zero)
+    wrapped = legal(g).Where(legal(g).Less(hue, zero), legal(g).Add(hue, one), hue)
+    return wrapped, saturation, value
+
+
+def _to_rgb(g: GraphBuilder, hue: str, saturation: str, value: str) -> str:
+    """Return the image of hue, saturation and value."""
+    one = const(g, hue, 1)
+    sixth = legal(g).Mul(hue, const(g, hue, 6))
+
+    def level(center: float, outwards: bool) -> Any:
+        distance = legal(g).Abs(legal(g).Sub(sixth, const(g, hue, center)))
+        moved = const(g, hue, 1.0 if outwards else 2.0)
+        raw = legal(g).Sub(distance, moved) if outwards else legal(g).Sub(moved, distance)
+        return legal(g).Clip(raw, const(g, hue, 0), one)
+
+    colors = [level(3, True), level(2, False), level(4, False)]
+    dark = legal(g).Sub(one, saturation)
+    parts = [
+        legal(g).Mul(legal(g).Add(dark, legal(g).Mul(saturation, c)), value) for c in colors
+    ]
+    return str(g.op.Concat(*parts, axis=-1))
+
+
+@register_tf_op_converter("RGBToHSV", dtypes=FLOATS)
+def convert_to_hsv(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+    """Red, green, blue as hue, saturation, value."""
+    parts = _to_hsv(g, op.inputs[0].name)
+    return str(g.op.Concat(*parts, axis=-1, outputs=outputs[:1], name=op.name))
+
+
+@register_tf_op_converter("HSVToRGB", dtypes=FLOATS)
+def convert_to_rgb(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+    """Hue, saturation, value as red, green, blue."""
+    image = _to_rgb(g, *_channels(g, op.inputs[0].name))
+    return str(g.op.Identity(image, outputs=outputs[:1], name=op.name))
+
+
+@register_tf_op_converter("AdjustContrastv2", dtypes=("float16", "float32"))
+def convert_contrast(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+    """Distance from the mean of each channel of an image, scaled."""
+    x, factor = op.inputs[0].name, op.inputs[1].name
+    wide = cast(g, x, np.float32)
+    mean = g.op.ReduceMean(wide, np.array([-3, -2], np.int64), keepdims=1)
+    value = g.op.Add(g.op.Mul(g.op.Sub(wide, mean), factor), mean)
+    return cast(g, value, op.outputs[0].dtype.as_numpy_dtype, outputs=outputs[:1])
+
+
+@register_tf_op_converter("AdjustSaturation", dtypes=("float16", "float32"))
+def convert_saturation(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+    """Saturation scaled and kept within 0 and 1."""
+    x = cast(g, op.inputs[0].name, np.float32)
+    hue, saturation, value = _to_hsv(g, x)
+    scaled = g.op.Clip(g.op.Mul(saturation, op.inputs[1].name), np.float32(0), np.float32(1))
+    image = _to_rgb(g, hue, scaled, value)
+    return cast(g, image, op.outputs[0].dtype.as_numpy_dtype, outputs=outputs[:1])
+
+
+@register_tf_op_converter("AdjustHue", dtypes=("float16", "float32"))
+def convert_hue(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+    """Hue turned by a part of the circle."""
+    x = cast(g, op.inputs[0].name, np.float32)
+    hue, saturation, value = _to_hsv(g, x)
+    turned = g.op.Add(hue, op.inputs[1].name)
+    whole = g.op.Sub(turned, g.op.Floor(turned))
+    image = _to_rgb(g, whole, saturation, value)
+    return cast(g, image, op.outputs[0].dtype.as_numpy_dtype, outputs=outputs[:1])
+
+

@@ -1,0 +1,121 @@
+"""Quantisation, simulated and real."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from yobx.lowering.legalise import legal
+from yobx.lowering.transcendental import const
+from yobx.xbuilder import GraphBuilder
+
+from ..register import register_tf_op_converter
+from ._op import FLOATS, attr, unsupported
+
+F = np.float32
+
+
+def _levels(op: Any) -> tuple[float, float]:
+    """Return the smallest and the largest level."""
+    return (1.0 if bool(attr(op, "narrow_range")) else 0.0), float(2 ** int(attr(op, "num_bits")) - 1)
+
+
+def _fake_quant(g: GraphBuilder, op: Any, x: str, low: str, high: str, outputs: list[str]) -> str:
+    """Emit rounding to levels between ``low`` and ``high``, moved so that zero is a level."""
+    bottom, top = _levels(op)
+    scale = g.op.Div(g.op.Sub(high, low), F(top - bottom))
+    raw = g.op.Sub(F(bottom), g.op.Div(low, scale))
+    # Halves of the zero point go away from zero, not to even.
+    rounded = g.op.Floor(g.op.Add(raw, F(0.5)))
+    zero = g.op.Clip(rounded, F(bottom), F(top))
+    nudged_low = g.op.Mul(g.op.Sub(F(bottom), zero), scale)
+    nudged_high = g.op.Mul(g.op.Sub(F(top), zero), scale)
+    clamped = g.op.Min(g.op.Max(x, nudged_low), nudged_high)
+    inverse = g.op.Reciprocal(scale)
+    steps = g.op.Mul(g.op.Sub(clamped, nudged_low), inverse)
+    level = g.op.Floor(g.op.Add(g.op.Sub(steps, g.op.Mul(zero, F(0))), F(0.5)))
+    value = g.op.Add(g.op.Mul(level, scale), nudged_low)
+    both_zero = g.op.And(g.op.Equal(low, F(0)), g.op.Equal(high, F(0)))
+    return str(g.op.Where(both_zero, F(0), value, outputs=outputs, name=op.name))
+
+
+@register_tf_op_converter("FakeQuantWithMinMaxArgs", dtypes=("float32",))
+def convert_fake_quant_args(
+    g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any
+) -> str:
+    """Rounding to levels between two attributes."""
+    low, high = (g.make_initializer(None, F(op.get_attr(n))) for n in ("min", "max"))
+    return _fake_quant(g, op, op.inputs[0].name, low, high, outputs[:1])
+
+
+@register_tf_op_converter(
+    ("FakeQuantWithMinMaxVars", "FakeQuantWithMinMaxVarsPerChannel"), dtypes=("float32",)
+)
+def convert_fake_quant_vars(
+    g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any
+) -> str:
+    """Rounding to levels between two inputs, perhaps per channel."""
+    x, low, high = (i.name for i in op.inputs)
+    return _fake_quant(g, op, x, low, high, outputs[:1])
+
+
+@register_tf_op_converter(
+    ("QuantizeAndDequantizeV2", "QuantizeAndDequantizeV3", "QuantizeAndDequantizeV4"),
+    dtypes=(*FLOATS, "int32"),
+)
+def convert_quantize_and_dequantize(
+    g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any
+) -> str:
+    """Rounding to levels symmetric around zero, their range given or found."""
+    if int(attr(op, "axis", -1)) != -1:
+        unsupported(op, "one scale for the whole tensor is supported", f"axis={attr(op, 'axis')}")
+    if op.type == "QuantizeAndDequantizeV3":
+        value = g.get_constant(op.inputs[3].name)
+        if value is None:
+            unsupported(op, "num_bits must be known", f"num_bits={op.inputs[3].name}")
+        bits = int(value)
+    else:
+        bits = int(attr(op, "num_bits"))
+    signed, narrow = bool(attr(op, "signed_input")), bool(attr(op, "narrow_range", False))
+    x = op.inputs[0].name
+    if bool(attr(op, "range_given")):
+        low, high = op.inputs[1].name, op.inputs[2].name
+    else:
+        low, high = (
+            getattr(legal(g), f"Reduce{k}")(x, keepdims=0) for k in ("Min", "Max")
+        )
+    bottom = float(-(2 ** (bits - 1)) + int(narrow)) if signed else 0.0
+    top = float(2 ** (bits - 1) - 1) if signed else float(2**bits - 1)
+    return _symmetric(g, op, x, (low, high), (bottom, top), outputs[:1])
+
+
+def _symmetric(
+    g: GraphBuilder,
+    op: Any,
+    x: str,
+    limits: tuple[str, str],
+    levels: tuple[float, float],
+    outputs: list[str],
+) -> str:
+    """Emit rounding with the larger of the two scales that the range asks for."""
+    low, high = limits
+    bottom, top = (const(g, x, v) for v in levels)
+    zero = const(g, x, 0)
+    big = const(g, x, float(np.finfo(np.float32).max) if x else 0)
+    by_high = legal(g).Where(legal(g).Greater(high, zero), legal(g).Div(top, high), big)
+    scale = by_high
+    if levels[0] < 0:
+        by_low = legal(g).Where(legal(g).Less(low, zero), legal(g).Div(bottom, low), big)
+        scale = legal(g).Min(by_low, by_high)
+    least, most = legal(g).Div(bottom, scale), legal(g).Div(top, scale)
+    given = bool(attr(op, "range_given"))
+    kept = legal(g).Max(legal(g).Min(x, most), least) if given else x
+    steps = legal(g).Mul(kept, scale)
+    if str(attr(op, "round_mode", "HALF_TO_EVEN")) == "HALF_UP":
+        level = legal(g).Floor(legal(g).Add(steps, const(g, x, 0.5)))
+    else:
+        level = legal(g).Round(steps)
+    return str(legal(g).Div(level, scale, outputs=outputs, name=op.name))
+
+

@@ -1,0 +1,146 @@
+"""Random numbers, drawn anew in every run: values differ from TensorFlow's, distributions agree."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from yobx.lowering import shapes
+from yobx.lowering.casts import cast, to_int64
+from yobx.xbuilder import GraphBuilder
+
+from ..register import register_tf_op_converter
+from ._op import FLOATS, attr, unsupported
+
+F = np.float32
+_INDEX = ("int32", "int64", "uint64", "uint32")
+
+
+def _seed(op: Any) -> dict[str, float]:
+    """Return the seed attribute if the op has one of its own."""
+    seeds = [int(attr(op, name, 0)) for name in ("seed", "seed2")]
+    return {"seed": float((seeds[0] * 31 + seeds[1]) % 2**23)} if any(seeds) else {}
+
+
+def _draw(g: GraphBuilder, op: Any, kind: str, shape: str, **keywords: float) -> str:
+    """Emit float32 random numbers of a run-time shape."""
+    if g.opset("") >= 22:
+        unsupported(
+            op,
+            "onnxruntime has no random operators from opset 22 on",
+            f"target_opset={g.opset('')}",
+            "Convert with target_opset=21.",
+        )
+    like = g.op.Expand(np.array(0, F), shapes.vector(g, shape))
+    return str(getattr(g.op, kind)(like, **_seed(op), **keywords))
+
+
+def _finish(g: GraphBuilder, op: Any, value: str, outputs: list[str]) -> str:
+    return cast(g, value, op.outputs[0].dtype.as_numpy_dtype, outputs=outputs[:1])
+
+
+_UNIFORM = ("RandomUniform", "StatelessRandomUniform", "StatelessRandomUniformV2")
+
+
+@register_tf_op_converter(_UNIFORM, dtypes=(*FLOATS, *_INDEX))
+def convert_uniform(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+    """Uniform numbers in `[0, 1)`."""
+    return _finish(g, op, _draw(g, op, "RandomUniformLike", op.inputs[0].name), outputs)
+
+
+_NORMAL = ("RandomStandardNormal", "StatelessRandomNormal", "StatelessRandomNormalV2")
+
+
+@register_tf_op_converter(_NORMAL, dtypes=(*FLOATS, *_INDEX))
+def convert_normal(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+    """Normal numbers with mean 0 and deviation 1."""
+    return _finish(g, op, _draw(g, op, "RandomNormalLike", op.inputs[0].name), outputs)
+
+
+_TRUNCATED = ("TruncatedNormal", "StatelessTruncatedNormal", "StatelessTruncatedNormalV2")
+
+
+@register_tf_op_converter(_TRUNCATED, dtypes=(*FLOATS, *_INDEX))
+def convert_truncated(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+    """Normal numbers within two deviations, by the inverse of their distribution function."""
+    from yobx.lowering.special import erfinv
+
+    edge = math.erf(2.0 / math.sqrt(2.0))
+    uniform = _draw(g, op, "RandomUniformLike", op.inputs[0].name, low=-edge, high=edge)
+    value = g.op.Mul(erfinv(g, uniform), F(math.sqrt(2.0)))
+    return _finish(g, op, value, outputs)
+
+
+_INTEGERS = {
+    "RandomUniformInt": (1, 2),
+    "StatelessRandomUniformInt": (2, 3),
+    "StatelessRandomUniformIntV2": (4, 5),
+}
+
+
+@register_tf_op_converter(tuple(_INTEGERS), dtypes=_INDEX)
+def convert_integers(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+    """Uniform integers in `[minval, maxval)`."""
+    first, last = (op.inputs[i].name for i in _INTEGERS[op.type])
+    uniform = cast(g, _draw(g, op, "RandomUniformLike", op.inputs[0].name), np.float64)
+    low, high = to_int64(g, first), to_int64(g, last)
+    span = cast(g, g.op.Sub(high, low), np.float64)
+    offset = cast(g, g.op.Floor(g.op.Mul(uniform, span)), np.int64)
+    value = g.op.Min(g.op.Add(low, offset), g.op.Sub(high, np.array(1, np.int64)))
+    return _finish(g, op, value, outputs)
+
+
+@register_tf_op_converter(("RandomShuffle", "StatelessShuffle"))
+def convert_shuffle(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+    """The rows in random order."""
+    from yobx.lowering.gather import gather
+
+    x = op.inputs[0].name
+    rows = shapes.shape_of(g, x, 0, 1)
+    keys = _draw(g, op, "RandomUniformLike", rows)
+    _, order = g.op.TopK(keys, rows, axis=0, outputs=2)
+    return gather(g, x, order, outputs=outputs[:1], name=op.name)
+
+
+@register_tf_op_converter(("Multinomial", "StatelessMultinomial"), dtypes=(*FLOATS, *_INDEX))
+def convert_multinomial(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+    """Classes drawn by unnormalised log-probabilities: the largest after Gumbel noise."""
+    logits = cast(g, op.inputs[0].name, F)
+    count = shapes.vector(g, op.inputs[1].name)
+    shape = g.op.Concat(shapes.shape_of(g, logits, 0, 1), count, shapes.shape_of(g, logits, 1), axis=0)
+    tiny = float(np.finfo(F).tiny)
+    uniform = _draw(g, op, "RandomUniformLike", shape, low=tiny, high=1.0)
+    noise = g.op.Neg(g.op.Log(g.op.Neg(g.op.Log(uniform))))
+    noisy = g.op.Add(g.op.Unsqueeze(logits, np.array([1], np.int64)), noise)
+    return _finish(g, op, g.op.ArgMax(noisy, axis=-1, keepdims=0), outputs)
+
+
+@register_tf_op_converter(("StatelessRandomGetAlg", "StatelessRandomGetKeyCounter"))
+def convert_key(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+    """Keys of the generators, which the ONNX random operators do not take: constants."""
+    for name, tensor in zip(outputs, op.outputs, strict=True):
+        shape = [int(d) for d in tensor.shape.as_list()]
+        g.make_initializer(name, np.ones(shape, tensor.dtype.as_numpy_dtype))
+    return outputs[0]
+
+
+@register_tf_op_converter("RandomPoissonV2", dtypes=(*FLOATS, *_INDEX))
+def convert_poisson(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+    """Poisson numbers for rates below 64, by inversion."""
+    rates = cast(g, op.inputs[1].name, np.float64)
+    shape = g.op.Concat(shapes.vector(g, op.inputs[0].name), g.op.Shape(rates), axis=0)
+    uniform = g.op.Unsqueeze(
+        cast(g, _draw(g, op, "RandomUniformLike", shape), np.float64), np.array([-1], np.int64)
+    )
+    k = np.arange(160, dtype=np.float64)
+    log_factorial = np.array([math.lgamma(v + 1.0) for v in k])
+    wide = g.op.Unsqueeze(rates, np.array([-1], np.int64))
+    density = g.op.Exp(g.op.Sub(g.op.Sub(g.op.Mul(g.op.Log(wide), k), wide), log_factorial))
+    reached = g.op.CumSum(density, np.array(-1, np.int64))
+    below = cast(g, g.op.Less(reached, uniform), np.int64)
+    count = g.op.ReduceSum(below, np.array([-1], np.int64), keepdims=0)
+    return _finish(g, op, count, outputs)
+
+
