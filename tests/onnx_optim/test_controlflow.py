@@ -346,3 +346,17 @@ def test_a_malformed_loop_is_refused() -> None:
                 opset_imports=[helper.make_opsetid("", 20)],
             )
         )
+
+
+def test_nothing_is_written_into_a_body_that_cannot_run() -> None:
+    model = parse("""
+        g (float[n, 3] x) => (y) {
+          M = Constant <value_int = 0> ()
+          y = Loop (M, , x) <body = b (int64 i, bool c, a) => (c2, a2) {
+            c2 = Identity (c)
+            t = Constant <value_ints = [2, 7]> ()  k = Expand (a, t)  a2 = Add (k, a) }>
+        }""")
+    context = infer(model)
+    assert dims(context, "y") == ["n", 3]
+    assert context.subgraph_context_keys() == []
+    assert not infer_shapes(model).graph.node[1].attribute[0].g.value_info

@@ -294,6 +294,10 @@ class ShapesContext:
         """Keep the context of a subgraph or function body."""
         self._subgraphs[(node_index, attr_name)] = child
 
+    def drop_subgraph_context(self, node_index: int, attr_name: str) -> None:
+        """Forget a subgraph that can never run, so that nothing is written into it."""
+        self._subgraphs.pop((node_index, attr_name), None)
+
     def has_subgraph_context(self, node_index: int, attr_name: str) -> bool:
         """True when that subgraph was inferred."""
         return (node_index, attr_name) in self._subgraphs

@@ -83,7 +83,9 @@ def _branch_steps(
         raise
     except ShapeError as error:
         view.context.reasons[f"{_first_output(view)}/{attribute}"] = f"never taken: {error}"
-        return view.context.subgraph_context(view.index, attribute), error
+        child = view.context.subgraph_context(view.index, attribute)
+        view.context.drop_subgraph_context(view.index, attribute)
+        return child, error
     return found
 
 
@@ -147,6 +149,7 @@ def _never_entered(
     low = _loop_trips(view, goes_on=True).bounds()[0]
     if low is not None and low >= 1:
         raise error
+    view.context.drop_subgraph_context(view.index, "body")
     reason = f"the body cannot run, so there is no iteration: {error}"
     stacked = [
         view.unknown(reason, dtype=_declared_dtype(value))
