@@ -129,3 +129,21 @@ def test_an_output_stays_a_node() -> None:
         }"""
     )
     assert kinds(fold(before)) == {"Mul": 1, "Add": 1}
+
+
+def test_constant_nodes_become_initializers() -> None:
+    before = parse(
+        """g (float[n, 2] x) => (float[n, 2] y, float[2] z) {
+            a = Constant <value = float[2] {1, 2}> ()
+            b = Constant <value_float = 3.0> ()
+            c = Constant <value_ints = [1, -1]> ()
+            z = Constant <value = float[2] {5, 6}> ()
+            d = Add (x, a)
+            e = Mul (d, b)
+            f = Unsqueeze (e, c)
+            g = Squeeze (f, c)
+            y = Add (g, z)
+        }"""
+    )
+    after = fold(before)
+    assert kinds(after) == {"Add": 2, "Mul": 1, "Unsqueeze": 1, "Squeeze": 1, "Constant": 1}

@@ -27,6 +27,9 @@ _SMALL = 1 << 16
 def fold_constants(model: ir.Model) -> None:
     """Replaces constant values by initializers; the nodes left without users are dead.
 
+    A Constant node becomes an initializer too, so that the order of nodes puts no limit on who
+    may read it.
+
     Args:
         model: Model, changed in place.
     """
@@ -59,7 +62,7 @@ def _known(value: ir.Value, exact: dict[ir.Value, Array]) -> Array | None:
         return array if dtype is None else _round(array, dtype.numpy())
     producer = value.producer()
     if producer is not None and producer.op_type == "Constant":
-        return None
+        return constant(value)
     return None if value.const_value is None else value.const_value.numpy()
 
 

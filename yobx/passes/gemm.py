@@ -31,7 +31,7 @@ def matmul_add_to_gemm(model: ir.Model) -> None:
             if add.op_type != "Add" or add.graph is not graph:
                 continue
             bias = add.inputs[1 - index]
-            array = constant(bias)
+            array = constant(bias) if bias is not None and bias.is_initializer() else None
             if rank_of(node.inputs[0]) != 2 or rank_of(node.inputs[1]) != 2 or array is None:
                 continue
             if array.ndim > 2 or (array.ndim == 2 and array.shape[0] != 1):

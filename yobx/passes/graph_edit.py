@@ -35,10 +35,15 @@ def constant(value: ir.Value | None) -> Array | None:
         tensor = None if value.is_graph_input() else value.const_value
         return None if tensor is None else tensor.numpy()
     producer = value.producer()
-    if producer is not None and producer.op_type == "Constant" and producer.domain == "":
-        attribute = producer.attributes.get("value")
-        return None if attribute is None or attribute.is_ref() else attribute.as_tensor().numpy()
-    return None
+    if producer is None or producer.op_type != "Constant" or producer.domain:
+        return None
+    if any(name in _UNREAD or item.is_ref() for name, item in producer.attributes.items()):
+        return None
+    tensor = ir.convenience.get_const_tensor(value)
+    return None if tensor is None else tensor.numpy()
+
+
+_UNREAD = frozenset(("sparse_value", "value_string", "value_strings"))
 
 
 def int_constant(value: ir.Value | None) -> tuple[int, ...] | None:
