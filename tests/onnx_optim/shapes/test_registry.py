@@ -44,6 +44,8 @@ INPUTS = {
     "matrix": OptimTensor(TensorType.kFloat, ["n", 3]),
     "image": OptimTensor(TensorType.kFloat, ["n", 4, "h", 6]),
     "value": OptimTensor(TensorType.kInt64, [2], value=["n", None]),
+    "cube": OptimTensor(TensorType.kFloat, ["n", "m", 8]),
+    "wide": OptimTensor(TensorType.kFloat, [8, 24]),
     "sequence": OptimSequence(TensorType.kFloat),
     "optional": OptimOptional(UNKNOWN),
 }
@@ -106,3 +108,37 @@ def test_without_inputs_no_rule_breaks(domain, op_type):
     except ShapeError as error:
         message = str(error)
     assert op_type in message if message else context.lookup("o0") is not None
+
+
+ODD_VALUES = {
+    defs.OpSchema.AttrType.INT: [0, -3, 100],
+    defs.OpSchema.AttrType.INTS: [[0], [-1], [1, 1], [3] * 7],
+    defs.OpSchema.AttrType.FLOAT: [0.0, -1.0],
+    defs.OpSchema.AttrType.STRING: ["", "zz", "->", "SAME_UPPER", "ij,jk->iz"],
+}
+KINDS = [("image",), ("matrix", "matrix", "value"), ("cube",), ("cube", "wide", "vector")]
+
+
+@pytest.mark.parametrize(("domain", "op_type"), PLAIN)
+def test_odd_attribute_values_are_refused_or_harmless(domain, op_type):
+    """A malformed node is a `ShapeError`; it is never taken for a fault of ours."""
+    try:
+        attributes = defs.get_schema(op_type, domain=domain).attributes.values()
+    except defs.SchemaError:
+        names = ("num_heads", "kv_num_heads", "axis", "size", "step", "blocksize", "N")
+        odd = [(name, number) for name in names for number in (0, -3, 100)]
+    else:
+        odd = [(item.name, value) for item in attributes for value in ODD_VALUES.get(item.type, [])]
+    for (name, value), kinds, count in itertools.product(odd, KINDS, (1, 2, 3)):
+        node = _node(domain, op_type, count, 1, omit=False)
+        kept = [item for item in node.attribute if item.name != name]
+        del node.attribute[:]
+        node.attribute.extend([*kept, helper.make_attribute(name, value)])
+        context = ShapesContext({"": 25, domain: 25 if not domain else 1})
+        for index in range(count):
+            context.set_value(f"i{index}", INPUTS[kinds[index % len(kinds)]])
+        try:
+            compute_shapes(context, node)
+        except ShapeError:
+            continue
+        assert context.lookup("o0") is not None

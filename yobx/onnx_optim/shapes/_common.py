@@ -27,6 +27,7 @@ __all__ = [
     "guarded",
     "int_list",
     "known_ints",
+    "positive",
     "product",
     "ranked",
     "register",
@@ -155,6 +156,14 @@ def dtype_attribute(
     if found is None or not (found.is_tensor or found == TensorType.kUndefined):
         node.fail(f"attribute {name}={number!r} is no element type")
     return found
+
+
+def positive(node: NodeView, name: str, default: int = 1) -> int:
+    """An integer attribute that must be at least 1; fails the node when it is not."""
+    number = int(node.attr(name, default))
+    if number < 1:
+        node.fail(f"attribute {name}={number} must be positive")
+    return number
 
 
 def axis_of(node: NodeView, axis: int, rank: int) -> int:

@@ -10,6 +10,7 @@ from yobx.onnx_optim.shapes._common import (
     Dims,
     argument,
     dims_of,
+    positive,
     ranked,
     register,
     tensor,
@@ -90,7 +91,7 @@ def linear_attention(node: NodeView) -> tuple[OptimTensor, ...]:
     """Output `(batch, time, query heads * value size)` and the state."""
     query, key, value = node.tensor(0), node.tensor(1), node.tensor(2)
     q_dims, k_dims, v_dims = dims_of(query), dims_of(key), dims_of(value)
-    q_heads, kv_heads = int(node.attr("q_num_heads", 1)), int(node.attr("kv_num_heads", 1))
+    q_heads, kv_heads = positive(node, "q_num_heads"), positive(node, "kv_num_heads")
     past = argument(node, 3)
     state_dtype = query.dtype if past is None or not past.dtype else past.dtype
     if q_dims is None or k_dims is None or v_dims is None:

@@ -17,6 +17,7 @@ from yobx.onnx_optim.shapes._common import (
     dims_of,
     int_list,
     known_ints,
+    positive,
     register,
     same_dim,
     tensor,
@@ -141,7 +142,7 @@ def _split_sizes(node: NodeView, axis: int, size: OptimDim, count: int) -> list[
         ]
     listed = int_list(node.attr("split", None))
     if listed is None:
-        return _even_sizes(node, size, int(node.attr("num_outputs", count)))
+        return _even_sizes(node, size, positive(node, "num_outputs", count))
     if len(listed) != count:
         node.fail(f"{len(listed)} sizes for {count} outputs")
     return [OptimDim(part) for part in listed]

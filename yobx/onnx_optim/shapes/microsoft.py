@@ -15,6 +15,7 @@ from yobx.onnx_optim.shapes._common import (
     dims_of,
     dtype_attribute,
     int_list,
+    positive,
     product,
     ranked,
     register,
@@ -344,7 +345,7 @@ def unfold(node: NodeView) -> OptimTensor:
     if dims is None:
         return node.unknown("the input's rank is not known", dtype=item.dtype)
     axis = axis_of(node, int(node.attr("dim", -1)), len(dims))
-    size, step = int(node.attr("size", 1)), int(node.attr("step", 1))
+    size, step = positive(node, "size"), positive(node, "step")
     count = (dims[axis] - size) // step + ONE
     return tensor(item.dtype, (*dims[:axis], count, *dims[axis + 1 :], OptimDim(size)))
 

@@ -12,6 +12,7 @@ from yobx.onnx_optim.shapes._common import (
     axis_of,
     dims_of,
     int_list,
+    positive,
     ranked,
     register,
     tensor,
@@ -97,7 +98,7 @@ def attention(node: NodeView) -> tuple[OptimTensor, ...]:
     if node.n_outputs == 1:
         return (result,)
     past = argument(node, 8 if quantised else 4)
-    heads = int(node.attr("num_heads", 1))
+    heads = positive(node, "num_heads")
     state = tensor(dtype, _state_dims(node, past, item, width, heads))
     return (result, state)
 
@@ -129,7 +130,7 @@ def multi_head_attention(node: NodeView) -> tuple[OptimTensor, ...]:
     query = node.tensor(0)
     dims = ranked(node, query, 3, 5)
     key, value = ranked(node, argument(node, 1), 3, 5), ranked(node, argument(node, 2), 3, 4)
-    lead, heads = _lead(node, dims), OptimDim(int(node.attr("num_heads", 1)))
+    lead, heads = _lead(node, dims), OptimDim(positive(node, "num_heads"))
     decoder = node.op_type.startswith("Decoder")
     keys_known = key is not None and len(key) == 3 and value is not None and len(value) == 3
     width = _mha_width(node, dims, key, value)
@@ -181,7 +182,7 @@ def group_query_attention(node: NodeView) -> tuple[OptimTensor, ...]:
     query = node.tensor(0)
     dims, key = ranked(node, query, 3, 3), argument(node, 1)
     lead = _lead(node, dims)
-    heads, kv_heads = int(node.attr("num_heads", 1)), int(node.attr("kv_num_heads", 1))
+    heads, kv_heads = positive(node, "num_heads"), positive(node, "kv_num_heads")
     if dims is None:
         width = node.fresh(2, _RANK)
         size: OptimDim | None = None
@@ -258,7 +259,7 @@ def gated_relative_position_bias(node: NodeView) -> OptimTensor:
     """`(batch, heads, length, length)`."""
     query = node.tensor(0)
     dims, positions = dims_of(query), ranked(node, argument(node, 2), 4, 4)
-    heads = OptimDim(int(node.attr("num_heads", 1)))
+    heads = OptimDim(positive(node, "num_heads"))
     if dims is None or len(dims) != 3:
         batch = node.fresh(0, _RANK)
         length = node.fresh(2, _RANK) if positions is None else positions[-1]

@@ -142,14 +142,20 @@ def _one_score_per_label(node: NodeView, count: int) -> bool:
     return count > 1
 
 
+_CASTS = {
+    "TO_FLOAT": TensorType.kFloat,
+    "TO_STRING": TensorType.kString,
+    "TO_INT64": TensorType.kInt64,
+}
+
+
 @register("CastMap", domain=ML)
 def cast_map(node: NodeView) -> OptimTensor:
     """One row with the values of a map."""
-    dtype = {
-        "TO_FLOAT": TensorType.kFloat,
-        "TO_STRING": TensorType.kString,
-        "TO_INT64": TensorType.kInt64,
-    }[str(node.attr("cast_to", "TO_FLOAT"))]
+    target = str(node.attr("cast_to", "TO_FLOAT"))
+    dtype = _CASTS.get(target)
+    if dtype is None:
+        node.fail(f"attribute cast_to={target!r} must be one of {', '.join(_CASTS)}")
     if node.attr("map_form", "DENSE") == "SPARSE":
         return tensor(dtype, (ONE, OptimDim(int(node.attr("max_map", 1)))))
     return tensor(dtype, (ONE, node.fresh(1, "the number of entries of the map")))

@@ -61,6 +61,8 @@ def stft(node: NodeView) -> OptimTensor:
     item = node.tensor(0)
     dims, window = ranked(node, item, 2, 3), dims_of(argument(node, 2))
     step = scalar(argument(node, 1))
+    if step == 0:
+        node.fail("the step between frames is 0")
     length: Element = scalar(argument(node, 3))
     if length is None and window is not None and len(window) == 1:
         length = window[0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -246,6 +247,8 @@ def transposed_dims(
         return [data[0], channels, *(OptimDim(size) for size in explicit[-rank:])]
     window = read_window(node, rank, kernel)
     extra = int_list(node.attr("output_padding", None)) or (0,) * rank
+    if len(extra) != rank:
+        node.fail(f"output_padding={extra} must fit {rank} spatial axes")
     spatial = []
     for axis, size in enumerate(data[2:]):
         found = _transposed_size(size, window, axis, extra[axis])
@@ -332,7 +335,7 @@ def col2im(node: NodeView) -> OptimTensor:
         reason = "the number of channels is not known"
         batch = node.fresh(0, reason) if dims is None else dims[0]
         return tensor(item.dtype, (batch, node.fresh(1, reason), *spatial))
-    area = 1
-    for size in block:
-        area *= size
+    area = math.prod(block)
+    if area < 1:
+        node.fail(f"the block {block} must have positive sizes")
     return tensor(item.dtype, (dims[0], dims[1].exact_div(area), *spatial))
