@@ -12,6 +12,7 @@ from yobx.passes.common_subexpressions import merge_common_subexpressions
 from yobx.passes.constants import fold_constants
 from yobx.passes.convolutions import fold_into_convolutions
 from yobx.passes.dead_code import remove_dead_code
+from yobx.passes.dense import fold_into_dense
 from yobx.passes.duplicate_initializers import merge_initializers
 from yobx.passes.gemm import matmul_add_to_gemm
 from yobx.passes.hard_sigmoid import merge_hard_sigmoid
@@ -52,6 +53,7 @@ def default_passes() -> tuple[Callable[[onnx_ir.Model], None], ...]:
         remove_dead_code,
         fold_into_convolutions,
         affine_to_batch_norm,
+        fold_into_dense,
         matmul_add_to_gemm,
         merge_clips,
         merge_hard_sigmoid,
