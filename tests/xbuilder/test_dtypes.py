@@ -46,6 +46,14 @@ def test_arrays_pass_through() -> None:
     assert as_array(array) is array
 
 
+def test_other_forms_of_arrays() -> None:
+    array = np.arange(3, dtype=np.int16)
+    swapped = as_array(array.astype(">i2"))
+    assert swapped.dtype.isnative
+    np.testing.assert_array_equal(swapped, array)
+    np.testing.assert_array_equal(as_array(onnx.numpy_helper.from_array(array)), array)
+
+
 @pytest.mark.parametrize(
     ("value", "dtype"),
     [(1.5, TensorType.kInt64), (300, TensorType.kUInt8), (-1, TensorType.kUInt16)],

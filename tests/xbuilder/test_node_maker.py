@@ -3,6 +3,7 @@ import pytest
 
 from tests.xbuilder.support import builder, run
 from yobx.errors import GraphError
+from yobx.onnx_optim import TensorType
 from yobx.xbuilder import GraphBuilder
 
 
@@ -14,6 +15,18 @@ def test_numbers_take_the_type_of_their_sibling() -> None:
     assert g.get_type(g.op.Mul(2, "I")) == g.get_type("I")
     with pytest.raises(GraphError, match="does not fit"):
         g.op.Mul("I", 0.5)
+
+
+def test_tensors_of_frameworks_keep_their_type() -> None:
+    class Tensor:
+        def __array__(self, dtype: object = None, copy: object = None) -> np.ndarray:
+            return np.array([1, 2], dtype=np.int32)
+
+    g = GraphBuilder(21)
+    g.make_tensor_input("F", np.float32, ("n",))
+    assert g.get_type(g.op.Neg(Tensor())) == TensorType.kInt32
+    with pytest.raises(GraphError, match="must have one element type"):
+        g.op.Add("F", Tensor())
 
 
 def test_equal_constants_are_one_initializer() -> None:

@@ -52,11 +52,13 @@ def element_type(dtype: DTypeLike) -> TensorType:
         ) from None
 
 
-def as_array(value: npt.ArrayLike, dtype: TensorType | None = None) -> npt.NDArray[np.generic]:
+def as_array(
+    value: npt.ArrayLike | onnx.TensorProto, dtype: TensorType | None = None
+) -> npt.NDArray[np.generic]:
     """Makes an array of a Python number, list or array; arrays pass through uncopied.
 
     Args:
-        value: Array, number, string, or nested list of these.
+        value: Array, number, string, nested list of these, or tensor proto.
         dtype: Element type wanted; by default arrays keep theirs, Python ``int`` becomes int64,
             ``float`` float32 and ``str`` string.
 
@@ -66,8 +68,10 @@ def as_array(value: npt.ArrayLike, dtype: TensorType | None = None) -> npt.NDArr
     Raises:
         GraphError: If the values do not fit the element type.
     """
+    if isinstance(value, onnx.TensorProto):
+        value = onnx.numpy_helper.to_array(value)
     if isinstance(value, np.ndarray) and dtype is None:
-        return value
+        return value if value.dtype.isnative else value.astype(value.dtype.newbyteorder("="))
     if dtype is None:
         array = np.asarray(value)
         if not isinstance(value, np.generic) and array.dtype == np.float64:

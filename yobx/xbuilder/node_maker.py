@@ -140,7 +140,9 @@ class NodeMaker:
                 names.append("")
             elif isinstance(value, str):
                 names.append(self._values.resolve(value))
-            elif isinstance(value, (np.ndarray, np.generic)):
+            elif isinstance(value, onnx.TensorProto):
+                names.append(self._make_initializer(as_array(value)))
+            elif hasattr(value, "__array__"):  # numpy's, and what frameworks call a tensor
                 names.append(self._make_initializer(np.asarray(value)))
             else:
                 names.append(None)
