@@ -26,6 +26,7 @@ _MODULES = (
     "pad",
     "pool",
     "quantization",
+    "ragged",
     "random",
     "reduce",
     "segment",
@@ -33,6 +34,8 @@ _MODULES = (
     "slicing",
     "sort",
     "special",
+    "strings",
+    "tables",
     "tensor_list",
     "xla_call_module",
 )
