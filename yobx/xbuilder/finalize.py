@@ -88,7 +88,7 @@ def finish(
     size = sum(
         value.const_value.nbytes
         for value in model.graph.initializers.values()
-        if value.const_value is not None
+        if value.const_value is not None and value.const_value.dtype != onnx_ir.DataType.STRING
     )
     if filename is None and size > PROTO_LIMIT:
         raise GraphError(
