@@ -75,10 +75,10 @@ def apply(before: onnx.ModelProto, *passes: Pass, **options: Any) -> onnx.ModelP
         one(model)
     after = ir.to_proto(model)
     # A shape that a pass left behind wrongly contradicts what is inferred from scratch.
-    del_free = onnx.ModelProto()
-    del_free.CopyFrom(after)
-    del del_free.graph.value_info[:]
-    fresh = {info.name: info for info in infer_shapes(del_free).graph.value_info}
+    bare = onnx.ModelProto()
+    bare.CopyFrom(after)
+    del bare.graph.value_info[:]
+    fresh = {info.name: info for info in infer_shapes(bare).graph.value_info}
     for info in after.graph.value_info:
         if info.name in fresh and info.type.tensor_type.HasField("shape"):
             mine = [d.dim_value for d in info.type.tensor_type.shape.dim]
