@@ -73,7 +73,7 @@ def test_which_functions_refer_to_jax() -> None:
     assert uses_jax(jax_fn)
     assert uses_jax(jax.jit(jax_fn))
     assert uses_jax(lambda x: x * weight)
-    assert not uses_jax(lambda x: tf.sin(x))  # noqa: PLW0108
+    assert not uses_jax(lambda x: tf.sin(x))
     assert not uses_jax(tf.sin)
 
 

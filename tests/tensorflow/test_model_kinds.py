@@ -32,6 +32,18 @@ def test_functional_with_two_inputs(args: Any) -> None:
     agree(onx, model([A, B]), A, B)
 
 
+def test_inputs_of_different_shapes_given_by_name() -> None:
+    z, a = keras.Input((3,), name="z"), keras.Input((2,), name="a")
+    model = keras.Model([z, a], keras.layers.Concatenate()([a, z]))
+    onx = to_onnx(model, ({"z": A, "a": data(5, 2)},))
+    assert names_of(onx)[0] == ["a", "z"]
+    agree(onx, [model([A, data(5, 2)])], data(5, 2), A)
+    swapped = keras.Model({"a": z, "z": a}, keras.layers.Concatenate()([a, z]))
+    with pytest.raises(ArgumentError, match="input 'a', which takes"):
+        to_onnx(swapped, ({"z": A, "a": data(5, 2)},))
+    agree(to_onnx(swapped), [model([A, data(5, 2)])], A, data(5, 2))
+
+
 def test_functional_with_dicts() -> None:
     q, c = keras.Input((3,), name="q"), keras.Input((3,), name="c")
     out = {"z": keras.layers.Add()([q, c]), "d": keras.layers.Dense(2)(q)}

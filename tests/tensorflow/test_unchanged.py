@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import os
 import random
@@ -72,8 +73,8 @@ def _global_state() -> dict[str, Any]:
         "names": dict(
             keras.src.backend.common.global_state.get_global_attribute("object_name_uids") or {}
         ),
-        "graph": tf.compat.v1.get_default_graph() is tf.compat.v1.get_default_graph(),
         "numpy": np.geterr(),
+        "collector": gc.isenabled(),
     }
 
 

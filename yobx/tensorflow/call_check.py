@@ -51,7 +51,11 @@ def prepare_call(source: ModelSource, args: Any, kwargs: Mapping[str, Any] | Non
     if source.concrete is not None:
         call = _in_declared_order(call, source.declared)
     leaves = []
+    by_name = {item.name: item for item in source.declared}
+    given_by_name = {leaf.path[-1] for leaf in call.leaves} == by_name.keys()
     for leaf, declared in zip(call.leaves, source.declared, strict=True):
+        if given_by_name:
+            declared = by_name[leaf.path[-1]]  # noqa: PLW2901
         _check_leaf(leaf, declared, source)
         fixed = bool(declared.shape) and declared.shape[0] is not None  # type: ignore[index]
         # A size that the model fixes is not made dynamic by the default rule.

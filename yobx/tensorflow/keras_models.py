@@ -10,7 +10,7 @@ from typing import Any
 from yobx.errors import ArgumentError, ConversionError
 from yobx.tensorflow.arguments import CallArguments, InputLeaf
 from yobx.tensorflow.source import Declared, ModelSource
-from yobx.tensorflow.structure import flatten_with_path, rebuild
+from yobx.tensorflow.structure import flatten_with_path, path_text, rebuild
 
 __all__ = ["is_keras_layer", "keras_source"]
 
@@ -100,14 +100,18 @@ def _declared_inputs(model: Any) -> tuple[Declared, ...] | None:
         return None
     import tensorflow as tf
 
+    struct = getattr(model, "_inputs_struct", None)
+    names = [tensor._keras_history.operation.name for tensor in model.inputs]
+    if isinstance(struct, dict):
+        names = [path_text(path) for path, _ in flatten_with_path(struct)]
     return tuple(
         Declared(
-            name=tensor._keras_history.operation.name,
+            name=name,
             dtype=tf.as_dtype(tensor.dtype).name,
             shape=None if tensor.shape is None else tuple(tensor.shape),
             lenient=True,
         )
-        for tensor in model.inputs
+        for name, tensor in zip(names, model.inputs, strict=True)
     )
 
 
