@@ -79,7 +79,8 @@ def test_a_scalar_stays_a_scalar():
 def test_a_scalar_is_fed_as_a_scalar(dtype):
     kind = {"float32": "float", "bfloat16": "bfloat16"}[np.dtype(dtype).name]
     model = onnx.parser.parse_model(
-        f'<ir_version: 10, opset_import: ["" : 21]> g ({kind} x) => ({kind} y) {{ y = Identity(x) }}'
+        f'<ir_version: 10, opset_import: ["" : 21]> '
+        f"g ({kind} x) => ({kind} y) {{ y = Identity(x) }}"
     )
     result = Session(model).run({"x": np.array(1.5, dtype)})
     assert result.values["y"].shape == ()
