@@ -57,6 +57,26 @@ def test_concat_of_inputs_without_elements(check, runtime_input, axis):
     )
 
 
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_concat_chooses_the_sizes_of_inputs_that_have_elements(check, runtime_input, axis):
+    """Stated exactly, as those of a cache that is empty at first."""
+    cache, step = ["n", "m", 3], ["k", 2, "n"]
+    (found,) = check(
+        "Concat",
+        [runtime_input(cache), runtime_input(step)],
+        axis=axis,
+        sizes=[dict(zip("nmk", s, strict=True)) for s in itertools.product((0, 1, 2, 3), repeat=3)],
+        need_runs=20,
+    )
+    assert all((dim.bounds()[0] or 0) >= 0 for dim in found.shape)
+
+
+def test_concat_of_three_inputs_that_may_be_empty(check, runtime_input):
+    sizes = [dict(zip("nmk", s, strict=True)) for s in itertools.product((0, 1, 2), repeat=3)]
+    inputs = [runtime_input(["n", 2]), runtime_input(["m", "k"]), runtime_input(["k", "n"])]
+    check("Concat", inputs, axis=0, sizes=sizes, need_runs=6)
+
+
 def test_concat_of_constants(check):
     (found,) = check("Concat", [np.array([[1, 2]]), np.array([[3, 4]])], axis=1)
     assert found.constant.tolist() == [[1, 2, 3, 4]]

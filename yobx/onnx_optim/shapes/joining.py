@@ -18,6 +18,7 @@ from yobx.onnx_optim.shapes._common import (
     int_list,
     known_ints,
     positive,
+    product,
     register,
     same_dim,
     tensor,
@@ -34,6 +35,10 @@ from yobx.onnx_optim.shapes._values import (
 )
 
 __all__ = ["concat_dims"]
+
+# A size that depends on which inputs are empty is stated for few inputs and while it is readable.
+MAX_CHOICES = 3
+MAX_CHOICE_TEXT = 400
 
 
 def concat_dims(node: NodeView, shapes: list[Dims], axis: int) -> Dims:
@@ -69,11 +74,28 @@ def _reference(node: NodeView, shapes: list[Dims], axis: int) -> Dims:
             result[index] = same_dim(
                 node, result[index], shape[index], f"axis {index} of joined inputs"
             )
-        sizes = [shape[index] for shape in shapes]
-        if not filled and any(size != sizes[0] for size in sizes):
-            reason = "the inputs differ in this size and may have no elements"
-            result[index] = node.fresh(index, reason, upper=OptimDim.max(*sizes))
+        if not filled and any(shape[index] != shapes[0][index] for shape in shapes):
+            result[index] = _of_first_filled(node, shapes, index)
     return tuple(result)
+
+
+def _of_first_filled(node: NodeView, shapes: list[Dims], index: int) -> OptimDim:
+    """The size of the inputs that have elements, or of the first input when none has."""
+    upper = OptimDim.max(shape[index] for shape in shapes)
+    if len(shapes) <= MAX_CHOICES:
+        choices: list[OptimDim] = []
+        alone = shapes[0][index]
+        for position, shape in enumerate(shapes):
+            count = product(d for d in dict.fromkeys(shape) if (d.bounds()[0] or 0) < 1)
+            filled = OptimDim.min(count, ONE)
+            choices.append(shape[index] * filled)
+            if position:
+                alone = alone * (ONE - filled)
+        found = OptimDim.max(alone, *choices)
+        if len(str(found)) <= MAX_CHOICE_TEXT:
+            return found
+    reason = "the inputs differ in this size and may have no elements"
+    return node.fresh(index, reason, upper=upper)
 
 
 def _concat_values(tensors: list[OptimTensor], axis: int, rank: int) -> OptimTensor | None:
