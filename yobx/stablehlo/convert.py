@@ -23,7 +23,7 @@ __all__ = ["Parts", "Scope", "convert_module"]
 #: One real tensor, or the real and the imaginary one.
 Parts = tuple[Tensor, ...]
 
-_TERMINATORS = frozenset(("func.return", "stablehlo.return"))
+_NOWHERE = ir.Location()
 
 
 def convert_module(
@@ -106,7 +106,7 @@ class _Converters:
 
     def check_supported(self) -> None:
         """Raise one error that lists every reachable operation without a converter."""
-        missing = list(self._missing(self.module.main.body, set()))
+        missing = list(self._missing(self.module.main.body, set(), _NOWHERE))
         if not missing:
             return
         lines = [f"  {m.op_type} at {m.layer or '?'} {m.detail}" for m in missing]
@@ -117,18 +117,21 @@ class _Converters:
             missing,
         )
 
-    def _missing(self, block: ir.Block, seen: set[str]) -> Iterable[OpOccurrence]:
+    def _missing(
+        self, block: ir.Block, seen: set[str], caller: ir.Location
+    ) -> Iterable[OpOccurrence]:
         for operation in self.live(block):
+            place = operation.location if operation.location.source else caller
             if self.find(operation) is None:
                 function = self.inlined(operation)
                 if function is None:
-                    yield occurrence(operation)
+                    yield occurrence(operation, caller)
                 elif function.name not in seen:
                     seen.add(function.name)
-                    yield from self._missing(function.body, seen)
+                    yield from self._missing(function.body, seen, place)
             for region in operation.regions:
                 if operation.name in _CONTROL:
-                    yield from self._missing(region, seen)
+                    yield from self._missing(region, seen, place)
 
 
 _CONTROL = frozenset(("stablehlo.while", "stablehlo.case", "stablehlo.if"))
@@ -145,14 +148,17 @@ def registry_names(operation: ir.Operation) -> list[str]:
     return [operation.name]
 
 
-def occurrence(operation: ir.Operation) -> OpOccurrence:
-    """Describe where an operation is."""
+def occurrence(operation: ir.Operation, caller: ir.Location = _NOWHERE) -> OpOccurrence:
+    """Describe where an operation is; ``caller`` is the place of the call around it."""
+    own = operation.location
+    joined = "/".join(part for part in (caller.name_stack, own.name_stack) if part)
+    place = own if own.source else ir.Location(joined, caller.source)
     types = ", ".join(str(v.type) for v in operation.operands)
     results = ", ".join(str(v.type) for v in operation.results)
     return OpOccurrence(
         op_type=registry_names(operation)[0],
         name=operation.location.name_stack,
-        layer=str(operation.location),
+        layer=str(place),
         detail=f"({types}) -> ({results})",
     )
 

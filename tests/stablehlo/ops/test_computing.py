@@ -10,12 +10,15 @@ from jax import lax
 
 from tests.stablehlo.jax_cases import (
     Case,
+    agree,
     check_static,
     check_symbolic,
     normal,
+    run,
     symbolic,
     whole,
 )
+from yobx.jax import to_onnx
 
 N = ({0: "n"},)
 LOOSE = (2e-5, 2e-6)
@@ -44,30 +47,76 @@ def conv(**keywords: object):
 NC = ({0: "n"}, {})
 PRODUCTS = [
     Case("matmul", lambda x: x @ x.T, one, N, has=("Transpose", "MatMul"), only=True),
-    Case("dense", lambda x, w: x @ w, lambda n: (normal(n, 4), normal(4, 3)), NC, has=("MatMul",), only=True),
+    Case(
+        "dense",
+        lambda x, w: x @ w,
+        lambda n: (normal(n, 4), normal(4, 3)),
+        NC,
+        has=("MatMul",),
+        only=True,
+    ),
     Case("vector", lambda x: x @ x[0], one, N),
     Case("inner", lambda x: jnp.vdot(x, x), one, N),
     Case("outer", lambda x: jnp.outer(x[:, 0], x[:, 1]), one, N),
-    Case("batched", lambda x: jnp.einsum("bij,bjk->bik", x, x), lambda n: (normal(n, 3, 3),), N, has=("MatMul",), only=True),
-    Case("heads", lambda x: jnp.einsum("nthd,nshd->nhts", x, x), lambda n: (normal(n, 3, 2, 4),), N),
-    Case("contract two", lambda x: jnp.einsum("abc,dbc->ad", x, x), lambda n: (normal(n, 3, 2),), N),
+    Case(
+        "batched",
+        lambda x: jnp.einsum("bij,bjk->bik", x, x),
+        lambda n: (normal(n, 3, 3),),
+        N,
+        has=("MatMul",),
+        only=True,
+    ),
+    Case(
+        "heads", lambda x: jnp.einsum("nthd,nshd->nhts", x, x), lambda n: (normal(n, 3, 2, 4),), N
+    ),
+    Case(
+        "contract two", lambda x: jnp.einsum("abc,dbc->ad", x, x), lambda n: (normal(n, 3, 2),), N
+    ),
     Case("batched vector", lambda x: jnp.einsum("bi,bi->b", x, x), one, N),
     Case("batched outer", lambda x: jnp.einsum("bi,bj->bij", x, x), one, N),
     Case("integers", lambda x: x @ x.T, lambda n: (whole(n, 4),), N),
-    Case("small integers", lambda x: jnp.dot(x, x.T, preferred_element_type=jnp.int32), lambda n: (whole(n, 4, dtype=np.int8),), N),
-]  # fmt: skip
+    Case(
+        "small integers",
+        lambda x: jnp.dot(x, x.T, preferred_element_type=jnp.int32),
+        lambda n: (whole(n, 4, dtype=np.int8),),
+        N,
+    ),
+]
 CONVOLUTIONS = [
     Case("same", conv(), image, NC, LOOSE),
     Case("valid strided", conv(window_strides=(2, 3), padding="VALID"), image, NC, LOOSE),
     Case("dilated", conv(rhs_dilation=(2, 1)), image, NC, LOOSE),
     Case("explicit pads", conv(padding=((2, 0), (1, 3))), image, NC, LOOSE),
-    Case("negative pads", conv(padding=((-1, 1), (0, -2))), image, NC, LOOSE),
     Case("transposed", conv(lhs_dilation=(2, 2), padding=((1, 2), (1, 1))), image, NC, LOOSE),
-    Case("spread out", conv(lhs_dilation=(2, 1), window_strides=(1, 2)), image, NC, LOOSE),
-    Case("grouped", conv(feature_group_count=3), lambda n: (normal(n, 8, 7, 3), normal(3, 2, 1, 6)), NC, LOOSE),
-    Case("batch groups", conv(batch_group_count=2), lambda n: (normal(4, 8, 7, 3), normal(3, 2, 3, 6)), None, LOOSE),
-    Case("one axis", lambda x, w: lax.conv(x, w, (1,), "SAME"), lambda n: (normal(n, 3, 9), normal(5, 3, 3)), NC, LOOSE),
-]  # fmt: skip
+    Case(
+        "spread out",
+        conv(lhs_dilation=(2, 1), window_strides=(1, 2), padding=((1, 1), (0, 1))),
+        image,
+        NC,
+        LOOSE,
+    ),
+    Case(
+        "grouped",
+        conv(feature_group_count=3),
+        lambda n: (normal(n, 8, 7, 3), normal(3, 2, 1, 6)),
+        NC,
+        LOOSE,
+    ),
+    Case(
+        "batch groups",
+        conv(batch_group_count=2),
+        lambda n: (normal(4, 8, 7, 3), normal(3, 2, 3, 6)),
+        None,
+        LOOSE,
+    ),
+    Case(
+        "one axis",
+        lambda x, w: lax.conv(x, w, (1,), "SAME"),
+        lambda n: (normal(n, 3, 9), normal(5, 3, 3)),
+        NC,
+        LOOSE,
+    ),
+]
 REDUCTIONS = [
     Case("sum", lambda x: x.sum(1), one, N, LOOSE, has=("ReduceSum",), only=True),
     Case("mean", lambda x: x.mean(0), one, N, LOOSE),
@@ -79,39 +128,122 @@ REDUCTIONS = [
     Case("argmax", lambda x: jnp.argmax(x, 1), one, N),
     Case("argmin", lambda x: jnp.argmin(x, 0), one, N),
     Case("argmax of integers", lambda x: jnp.argmax(x, 1), lambda n: (whole(n, 4),), N),
-    Case("custom", lambda x: lax.reduce(x, 0.0, lambda a, b: jnp.sqrt(a * a + b * b), (1,)), one, N, LOOSE),
-    Case("small integers", lambda x: x.sum(0, dtype=jnp.int8), lambda n: (whole(n, 4, dtype=np.int8, high=100),), N),
+    Case(
+        "custom",
+        lambda x: lax.reduce(x, 0.0, lambda a, b: jnp.sqrt(a * a + b * b), (1,)),
+        one,
+        N,
+        LOOSE,
+    ),
+    Case(
+        "small integers",
+        lambda x: x.sum(0, dtype=jnp.int8),
+        lambda n: (whole(n, 4, dtype=np.int8, high=100),),
+        N,
+    ),
     Case("logsumexp", lambda x: jax.nn.logsumexp(x, 1), one, N, LOOSE),
     Case("variance", lambda x: x.var(1), one, N, LOOSE),
     Case("softmax", jax.nn.softmax, one, N, has=("Softmax",), only=True),
-    Case("log_softmax", lambda x: jax.nn.log_softmax(x, 0), one, N, LOOSE, has=("LogSoftmax",), only=True),
-    Case("gelu", lambda x: jax.nn.gelu(x, approximate=False), one, N, LOOSE, has=("Gelu",), only=True),
+    Case(
+        "log_softmax",
+        lambda x: jax.nn.log_softmax(x, 0),
+        one,
+        N,
+        LOOSE,
+        has=("LogSoftmax",),
+        only=True,
+    ),
+    Case(
+        "gelu", lambda x: jax.nn.gelu(x, approximate=False), one, N, LOOSE, has=("Gelu",), only=True
+    ),
     Case("gelu by tanh", jax.nn.gelu, one, N, LOOSE, has=("Gelu",), only=True),
-]  # fmt: skip
+]
 WINDOWS = [
-    Case("max pool", lambda x: lax.reduce_window(x, -jnp.inf, lax.max, (1, 2, 3, 1), (1, 2, 2, 1), "SAME"), lambda n: (normal(n, 8, 7, 3),), N, has=("MaxPool",)),
-    Case("sum pool", lambda x: lax.reduce_window(x, 0.0, lax.add, (1, 2, 2, 1), (1, 1, 2, 1), "VALID"), lambda n: (normal(n, 8, 7, 3),), N, LOOSE),
-    Case("dilated windows", lambda x: lax.reduce_window(x, 0.0, lax.add, (1, 2), (1, 1), ((0, 0), (1, 1)), window_dilation=(1, 2)), one, N, LOOSE),
+    Case(
+        "max pool",
+        lambda x: lax.reduce_window(x, -jnp.inf, lax.max, (1, 2, 3, 1), (1, 2, 2, 1), "SAME"),
+        lambda n: (normal(n, 8, 7, 3),),
+        N,
+        has=("MaxPool",),
+    ),
+    Case(
+        "sum pool",
+        lambda x: lax.reduce_window(x, 0.0, lax.add, (1, 2, 2, 1), (1, 1, 2, 1), "VALID"),
+        lambda n: (normal(n, 8, 7, 3),),
+        N,
+        LOOSE,
+    ),
+    Case(
+        "dilated windows",
+        lambda x: lax.reduce_window(
+            x, 0.0, lax.add, (1, 2), (1, 1), ((0, 0), (1, 1)), window_dilation=(1, 2)
+        ),
+        one,
+        N,
+        LOOSE,
+    ),
     Case("products", lambda x: lax.reduce_window(x, 1.0, lax.mul, (1, 3), (1, 1), "SAME"), one, N),
-    Case("min of integers", lambda x: lax.reduce_window(x, np.int32(99), lax.min, (1, 2), (1, 1), "SAME"), lambda n: (whole(n, 4),), N),
+    Case(
+        "min of integers",
+        lambda x: lax.reduce_window(x, np.int32(99), lax.min, (1, 2), (1, 1), "SAME"),
+        lambda n: (whole(n, 4),),
+        N,
+    ),
+    Case(
+        "gradient of a max pool",
+        jax.grad(
+            lambda x: (
+                lax.reduce_window(x, -jnp.inf, lax.max, (1, 3, 2), (1, 2, 2), "SAME") ** 2
+            ).sum()
+        ),
+        lambda n: (normal(2, 7, 6),),
+        None,
+        LOOSE,
+    ),
+    Case(
+        "windows of pairs",
+        lambda x: lax.reduce_window(
+            (x, x * 2),
+            (0.0, 1.0),
+            lambda a, b: (a[0] + b[0], jnp.maximum(a[1], b[1])),
+            (1, 2),
+            (1, 1),
+            ((0, 0), (1, 0)),
+        ),
+        one,
+        N,
+        LOOSE,
+    ),
     Case("cumsum", lambda x: jnp.cumsum(x, 0), one, N, LOOSE, has=("CumSum",), only=True),
-    Case("cumsum reversed", lambda x: lax.cumsum(x, 1, reverse=True), one, N, LOOSE, has=("CumSum",), only=True),
+    Case(
+        "cumsum reversed",
+        lambda x: lax.cumsum(x, 1, reverse=True),
+        one,
+        N,
+        LOOSE,
+        has=("CumSum",),
+        only=True,
+    ),
     Case("cumprod", lambda x: jnp.cumprod(x, 0), one, N, LOOSE),
     Case("cummax", lambda x: lax.cummax(x, 0), one, N),
     Case("cummin reversed", lambda x: lax.cummin(x, 0, reverse=True), one, N),
     Case("cumlogsumexp", lambda x: lax.cumlogsumexp(x, 0), one, N, LOOSE),
-]  # fmt: skip
+]
 SORTS = [
     Case("sort", lambda x: jnp.sort(x, 0), one, N, has=("TopK",), only=True),
     Case("sort down", lambda x: -jnp.sort(-x, 1), one, N),
     Case("argsort", lambda x: jnp.argsort(x // 1, 1), one, N),
     Case("argsort down", lambda x: jnp.argsort(x // 1, 1, descending=True), one, N),
     Case("lexsort", lambda x: jnp.lexsort((x[:, 0], x[:, 1] // 1)), one, N),
-    Case("two keys", lambda x: lax.sort((x // 1, x[:, ::-1], x * 2), dimension=1, num_keys=2), one, N),
+    Case(
+        "two keys", lambda x: lax.sort((x // 1, x[:, ::-1], x * 2), dimension=1, num_keys=2), one, N
+    ),
     Case("top_k", lambda x: lax.top_k(x, 3), one, N, has=("TopK",)),
+    Case("approximate top_k", lambda x: lax.approx_max_k(x, 2), one),
+    Case("approximate least", lambda x: lax.approx_min_k(x, 2), one),
     Case("sort bool", lambda x: jnp.sort(x > 0, 1), one, N),
     Case("median", lambda x: jnp.median(x, 1), one, N),
-]  # fmt: skip
+]
 CASES = [*PRODUCTS, *CONVOLUTIONS, *REDUCTIONS, *WINDOWS, *SORTS]
 
 
@@ -141,6 +273,15 @@ WITH_NAN = np.array([[1, np.nan, 3], [np.inf, 2, np.nan], [0.0, -0.0, -1], [np.n
 )
 def test_nan(function: object) -> None:
     check_static(Case("nan", function, lambda n: (WITH_NAN.astype(np.float32),)))
+
+
+def test_negative_padding_of_a_convolution_crops() -> None:
+    # XLA itself reads outside the array here, so the reference crops first
+    x, w = image(2)
+    model = to_onnx(conv(padding=((-1, 1), (0, -2))), (x, w), dynamic_shapes={})
+    cropped = np.pad(x[:, 1:, :-2], ((0, 0), (0, 1), (0, 0), (0, 0)))
+    case = Case("cropped", conv(padding="VALID"), image, tolerance=LOOSE)
+    agree(case, run(model, (x, w)), (cropped, w))
 
 
 def test_convolution_in_float64() -> None:

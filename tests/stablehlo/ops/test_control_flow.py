@@ -42,26 +42,55 @@ def nested(x: jax.Array) -> Any:
 
 
 CASES = [
-    Case("cond", lambda x: lax.cond(x.sum() > 0, lambda v: v, lambda v: -v, x), one, N, has=("If",)),
+    Case(
+        "cond", lambda x: lax.cond(x.sum() > 0, lambda v: v, lambda v: -v, x), one, N, has=("If",)
+    ),
     Case("switch first", choose, branch(0), (*N, {})),
     Case("switch too high", choose, branch(9), (*N, {})),
     Case("switch negative", choose, branch(-4), (*N, {})),
-    Case("fori", lambda x: lax.fori_loop(0, 4, lambda i, c: c * 0.5 + i, x), one, N, has=("Loop",), only=True),
+    Case(
+        "fori",
+        lambda x: lax.fori_loop(0, 4, lambda i, c: c * 0.5 + i, x),
+        one,
+        N,
+        has=("Loop",),
+        only=True,
+    ),
     Case("fori from 2", lambda x: lax.fori_loop(2, 5, lambda i, c: c + i, x), one, N),
-    Case("fori of size", lambda x: lax.fori_loop(0, x.shape[0], lambda i, c: c + x[i], x[0]), one, N),
+    Case(
+        "fori of size", lambda x: lax.fori_loop(0, x.shape[0], lambda i, c: c + x[i], x[0]), one, N
+    ),
     Case("fori of nothing", lambda x: lax.fori_loop(5, 2, lambda i, c: c + i, x), one, N),
-    Case("while", lambda x: lax.while_loop(lambda c: c.sum() < 99, lambda c: c * 2 + 1, jnp.abs(x)), one, N),
-    Case("while never", lambda x: lax.while_loop(lambda c: c[0] < 0, lambda c: (c[0] - 1, c[1]), (1, x)), one, N),
+    Case(
+        "while",
+        lambda x: lax.while_loop(lambda c: c.sum() < 99, lambda c: c * 2 + 1, jnp.abs(x)),
+        one,
+        N,
+    ),
+    Case(
+        "while never",
+        lambda x: lax.while_loop(lambda c: c[0] < 0, lambda c: (c[0] - 1, c[1]), (1, x)),
+        one,
+        N,
+    ),
     Case("scan", lambda x: lax.scan(lambda c, r: (c * 0.5 + r, c), x[0], x), one, N, LOOSE),
-    Case("scan reversed", lambda x: lax.scan(lambda c, r: (c + r, c * r), x[0], x, reverse=True), one, N, LOOSE),
+    Case(
+        "scan reversed",
+        lambda x: lax.scan(lambda c, r: (c + r, c * r), x[0], x, reverse=True),
+        one,
+        N,
+        LOOSE,
+    ),
     Case("nested", nested, one, N, LOOSE),
     Case("map", lambda x: lax.map(jnp.sin, x), one, N),
     Case("remat", jax.checkpoint(lambda x: jnp.sin(x) * 2), one, N),
     Case("gradient", jax.grad(lambda x: jnp.tanh(x @ x.T).sum()), one, N, LOOSE),
-    Case("hessian", jax.hessian(lambda x: jnp.sum(x[0] ** 3)), lambda n: (normal(2, 2),), None, LOOSE),
+    Case(
+        "hessian", jax.hessian(lambda x: jnp.sum(x[0] ** 3)), lambda n: (normal(2, 2),), None, LOOSE
+    ),
     Case("inner jit", lambda x: jax.jit(jax.jit(jnp.sin))(x) + jax.jit(jnp.sin)(-x), one, N),
     Case("jvp", lambda x: jax.jvp(jax.nn.relu, (x,), (x,)), one, N),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
@@ -101,13 +130,15 @@ def matrices(*shape: int) -> Any:
 ALGEBRA = {
     "cholesky": lambda a: jnp.linalg.cholesky(a @ jnp.swapaxes(a, -1, -2)),
     "cholesky of a negative matrix": lambda a: jnp.linalg.cholesky(-a @ jnp.swapaxes(a, -1, -2)),
-    "lu": jax.scipy.linalg.lu,
+    "lu": lax.linalg.lu,
     "qr": jnp.linalg.qr,
     "qr complete": lambda a: jnp.linalg.qr(a[..., :2], mode="complete"),
     "solve": lambda a: jnp.linalg.solve(a, a[..., :2]),
     "inverse": jnp.linalg.inv,
     "determinant": jnp.linalg.det,
-    "triangular lower": lambda a: lax.linalg.triangular_solve(a, a[..., :2], left_side=True, lower=True),
+    "triangular lower": lambda a: lax.linalg.triangular_solve(
+        a, a[..., :2], left_side=True, lower=True
+    ),
     "triangular right": lambda a: lax.linalg.triangular_solve(a, a[..., :2, :], lower=False),
     "triangular transposed": lambda a: lax.linalg.triangular_solve(
         a, a, left_side=True, lower=True, transpose_a=True, unit_diagonal=True
@@ -115,7 +146,7 @@ ALGEBRA = {
     "tridiagonal": lambda a: lax.linalg.tridiagonal_solve(
         a[0, 0].at[0].set(0), a[0, 1] + 3, a[0, 2].at[-1].set(0), a[1]
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", ALGEBRA)

@@ -33,7 +33,11 @@ def index(n: int) -> tuple[np.ndarray, ...]:
 CASES = [
     Case("flatten", lambda x: x.reshape(-1), one, N, has=("Reshape",), only=True),
     Case("reshape", lambda x: x.reshape(x.shape[0], 2, 2), one, N, has=("Reshape",), only=True),
-    Case("reshape of two names", lambda x: x.reshape(-1, 2, x.shape[1]), lambda n: (normal(2 * n, 3),)),
+    Case(
+        "reshape of two names",
+        lambda x: x.reshape(-1, 2, x.shape[1]),
+        lambda n: (normal(2 * n, 3),),
+    ),
     Case("transpose", jnp.transpose, one, N, has=("Transpose",), only=True),
     Case("squeeze", lambda x: x[:, :1].squeeze(1), one, N),
     Case("flip", lambda x: jnp.flip(x, (0, 1)), one, N, has=("Slice",), only=True),
@@ -53,18 +57,47 @@ CASES = [
     Case("pad", lambda x: lax.pad(x, 1.5, ((1, 2, 0), (0, 1, 0))), one, N),
     Case("pad between", lambda x: lax.pad(x, 0.0, ((0, 1, 2), (2, 0, 1))), one, N),
     Case("pad negative", lambda x: lax.pad(x, 0.0, ((1, -1, 0), (-1, -2, 1))), one, N),
-    Case("dynamic_slice", lambda x, i: lax.dynamic_slice(x, (i, i), (1, 2)), lambda n: (normal(n, 4), np.int32(9)), ({0: "n"}, {})),
-    Case("dynamic_slice low", lambda x, i: lax.dynamic_slice(x, (i, 1), (1, 2)), lambda n: (normal(n, 4), np.int32(-9)), ({0: "n"}, {})),
-    Case("dynamic_index", lambda x, i: x[i], lambda n: (normal(n, 4), np.int32(-1)), ({0: "n"}, {})),
-    Case("update row", lambda x, i: x.at[i].set(7.0), lambda n: (normal(n, 4), np.int32(0)), ({0: "n"}, {})),
-    Case("update slice", lambda x, i: lax.dynamic_update_slice(x, x[:1, :2] * 3, (i, i)), lambda n: (normal(n, 4), np.int32(3)), ({0: "n"}, {})),
+    Case(
+        "dynamic_slice",
+        lambda x, i: lax.dynamic_slice(x, (i, i), (1, 2)),
+        lambda n: (normal(n, 4), np.int32(9)),
+        ({0: "n"}, {}),
+    ),
+    Case(
+        "dynamic_slice low",
+        lambda x, i: lax.dynamic_slice(x, (i, 1), (1, 2)),
+        lambda n: (normal(n, 4), np.int32(-9)),
+        ({0: "n"}, {}),
+    ),
+    Case(
+        "dynamic_index", lambda x, i: x[i], lambda n: (normal(n, 4), np.int32(-1)), ({0: "n"}, {})
+    ),
+    Case(
+        "update row",
+        lambda x, i: x.at[i].set(7.0),
+        lambda n: (normal(n, 4), np.int32(0)),
+        ({0: "n"}, {}),
+    ),
+    Case(
+        "update slice",
+        lambda x, i: lax.dynamic_update_slice(x, x[:1, :2] * 3, (i, i)),
+        lambda n: (normal(n, 4), np.int32(3)),
+        ({0: "n"}, {}),
+    ),
     Case("take", lambda x, i: x[i], index, ({0: "n"}, {0: "k"})),
     Case("take columns", lambda x, i: jnp.take(x, i, axis=1, mode="clip"), index, ({0: "n"}, {})),
-    Case("take filled", lambda x, i: x.at[i].get(mode="fill", fill_value=-5.0), index, ({0: "n"}, {})),
+    Case(
+        "take filled", lambda x, i: x.at[i].get(mode="fill", fill_value=-5.0), index, ({0: "n"}, {})
+    ),
     Case("take wrapped", lambda x, i: jnp.take(x, i, axis=0, mode="wrap"), index),
     Case("take pairs", lambda x: x[jnp.array([0, 0]), jnp.array([3, 1])], one, N),
     Case("take along", lambda x: jnp.take_along_axis(x, jnp.argsort(x, 1), 1), one, N),
-    Case("windows", lambda x: jax.vmap(lambda i: lax.dynamic_slice(x, (0, i), (1, 2)))(jnp.array([0, 1, 9])), one, N),
+    Case(
+        "windows",
+        lambda x: jax.vmap(lambda i: lax.dynamic_slice(x, (0, i), (1, 2)))(jnp.array([0, 1, 9])),
+        one,
+        N,
+    ),
     Case("batched take", lambda x: jax.vmap(lambda r: r[jnp.array([2, 0])])(x), one, N),
     Case("middle axis", lambda x: x.reshape(-1, 2, 2)[:, jnp.array([1, 0, 1])], one, N),
     Case("set", lambda x, i: x.at[i].set(1.0), index, ({0: "n"}, {})),
@@ -76,9 +109,11 @@ CASES = [
     Case("set block", lambda x: x.at[:, 1:3].set(-1.0), one, N),
     Case("set strided", lambda x: x.at[:, ::2].add(x[:, ::2]), one, N),
     Case("set bool", lambda x: (x > 0).at[:, 0].set(True), one, N),
-    Case("segment_sum", lambda x: jax.ops.segment_sum(x, jnp.zeros(x.shape[0], jnp.int32), 3), one, N),
+    Case(
+        "segment_sum", lambda x: jax.ops.segment_sum(x, jnp.zeros(x.shape[0], jnp.int32), 3), one, N
+    ),
     Case("one_hot", lambda x: jax.nn.one_hot(x[:, 0].astype(jnp.int32), 3), one, N),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)

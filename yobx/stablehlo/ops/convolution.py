@@ -39,6 +39,13 @@ def convert_dynamic_conv(g: GraphBuilder, op: Op) -> str:
     return _convolution(op, list(zip(named[::2], named[1::2], strict=True)))
 
 
+def _computed_in(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Type of the arithmetic: integers wrap alike in a wider type."""
+    if dtype.kind not in "iub":
+        return dtype
+    return np.dtype(np.int32 if dtype.itemsize < 4 or dtype == np.int32 else np.int64)
+
+
 def _strides(op: Op, name: str) -> tuple[int, ...]:
     return op.ints(name) or (1,) * (op.in_type().rank - 2)
 
@@ -46,8 +53,9 @@ def _strides(op: Op, name: str) -> tuple[int, ...]:
 def _convolution(op: Op, pads: list[Any]) -> str:
     g, n = op.g, op.attr("dimension_numbers")
     x, w = op.x(0), op.x(1)
-    if op.in_type().dtype != op.out_dtype() or op.in_type(1).dtype != op.out_dtype():
-        x, w = (g.op.Cast(v, to=int(tensor_type(op.out_dtype()))) for v in (x, w))
+    computed = _computed_in(op.out_dtype())
+    if {op.in_type(0).dtype, op.in_type(1).dtype} != {computed}:
+        x, w = (g.op.Cast(v, to=int(tensor_type(computed))) for v in (x, w))
     lead = (n["input_batch_dimension"], n["input_feature_dimension"])
     x = _moved(g, x, [*lead, *n["input_spatial_dimensions"]])
     out = (n["kernel_output_feature_dimension"], n["kernel_input_feature_dimension"])
@@ -60,6 +68,8 @@ def _convolution(op: Op, pads: list[Any]) -> str:
         result = g.op.Squeeze(_grouped(op, x, w, [(0, 0)]), np.array([2]))
     else:
         result = _grouped(op, x, w, pads)
+    if computed != op.out_dtype():
+        result = g.op.Cast(result, to=int(tensor_type(op.out_dtype())))
     back = (n["output_batch_dimension"], n["output_feature_dimension"])
     return _moved(g, result, inverse([*back, *n["output_spatial_dimensions"]]))
 

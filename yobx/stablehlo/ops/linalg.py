@@ -82,7 +82,9 @@ def _cholesky(op: Op, a: str) -> tuple[str, str]:
     _, columns = counted(g, n, [a], turn)
     factor = _stacked_last(g, columns)
     bad = g.op.Cast(g.op.IsNaN(factor), to=6)
-    return factor, str(g.op.ReduceMax(bad, _last(-2, -1), keepdims=0))
+    # LAPACK leaves what is above the diagonal as it was
+    whole = str(g.op.Where(rows > rows.reshape(n, 1), a, factor))
+    return whole, str(g.op.ReduceMax(bad, _last(-2, -1), keepdims=0))
 
 
 @register_stablehlo_op_converter(_names("trsm"))

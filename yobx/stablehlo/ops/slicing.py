@@ -134,6 +134,8 @@ def convert_dynamic_update_slice(g: GraphBuilder, op: Op) -> Tensor | str:
     axes = [i for i in range(len(sizes)) if sizes[i] != lengths[i]]
     if not axes:
         return op.inputs[1]
+    if 0 in op.in_type(1).shape:
+        return op.inputs[0]
     room = [_update_room(g, op, i) for i in axes]
     starts = clamped_starts(_StartsView(op, [2 + i for i in axes]), 0, room)
     if len(axes) == 1:

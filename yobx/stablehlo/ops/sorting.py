@@ -61,6 +61,22 @@ def top_k(op: Op, x: str, axis: int, k: int | None, *, largest: bool) -> tuple[s
     return str(values), str(index)
 
 
+@register_stablehlo_op_converter("custom_call.ApproxTopK")
+def convert_approximate_top_k(g: GraphBuilder, op: Op) -> tuple[str, str]:
+    """The exact ``TopK`` of elements that carry an index."""
+    config = op.attr("mhlo.backend_config", {})
+    if not config.get("aggregate_to_topk", True):
+        raise op.unsupported("aggregate_to_topk=False", "Aggregate to the k elements.")
+    comparator = op.scope.converters.module.functions[op.attr("called_computations")[0]].body
+    keys = sort_keys(comparator)
+    if keys is None or keys[0].operand != 0:
+        raise op.unsupported("a comparator of its own", "Take the largest or the smallest.")
+    axis = int(config["reduction_dim"])
+    x, index = op.x(0), op.x(1)
+    values, place = top_k(op, x, axis, int(config["top_k"]), largest=keys[0].descending)
+    return values, str(g.op.GatherElements(index, place, axis=axis))
+
+
 @register_stablehlo_op_converter(("chlo.top_k", "composite.chlo.top_k"))
 def convert_top_k(g: GraphBuilder, op: Op) -> tuple[str, str]:
     """``TopK`` on the last axis."""

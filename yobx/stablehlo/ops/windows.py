@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,7 +47,7 @@ class _Windows:
 def convert_reduce_window(g: GraphBuilder, op: Op) -> Any:
     """``CumSum`` or ``MaxPool`` where it is one, else the monoid over shifted slices."""
     if len(op.inputs) != 2:
-        raise op.unsupported(f"{len(op.inputs) // 2} operands", "Reduce them one by one.")
+        return _several_operands(op, _windows(op))
     return _reduce_window(op, op.source.regions[0], _windows(op))
 
 
@@ -228,6 +229,37 @@ def _by_slices(op: Op, block: ir.Block, windows: _Windows) -> str:
     return _combined(op, block, value, result)
 
 
+def _several_operands(op: Op, windows: _Windows) -> tuple[str, ...]:
+    """Windows over several operands that a region combines together."""
+    count = len(op.inputs) // 2
+    block = op.source.regions[0]
+    initial = [op.inputs[count + i].compact for i in range(count)]
+    padded = []
+    for x, value in zip(op.xs(), initial, strict=False):
+        for axis, base in enumerate(windows.base):
+            if base > 1:
+                x = spread_apart(op, x, axis, base - 1, value)  # noqa: PLW2901
+        padded.append(pad_or_crop(op, x, windows.low, windows.high, value))
+    results = padded
+    for axis in windows.active:
+        parts = zip(*(_shifted(op.g, x, windows, axis) for x in results), strict=True)
+        results = list(next(parts))
+        for part in parts:
+            results = _combined_several(op, block, results, part)
+    return tuple(_combined_several(op, block, initial, results))
+
+
+def _combined_several(
+    op: Op, block: ir.Block, left: Sequence[str], right: Sequence[str]
+) -> list[str]:
+    count = len(left)
+    arguments = [
+        (full_tensor(name, ir.TensorType((), op.out_dtype(i % count))),)
+        for i, name in enumerate((*left, *right))
+    ]
+    return [parts[0].compact for parts in op.scope.inline(block, arguments)]
+
+
 def _is_whole(op: Op, windows: _Windows) -> bool:
     """Whether each window is a whole axis, so that a plain reduction does."""
     sizes = op.in_type().shape
@@ -248,17 +280,84 @@ def _whole_axes(op: Op, block: ir.Block, x: str, windows: _Windows, kind: str) -
 
 def _along(op: Op, block: ir.Block, x: str, windows: _Windows, axis: int) -> str:
     """A window is separable: combine along one axis after the other."""
-    g = op.g
+    first, *rest = _shifted(op.g, x, windows, axis)
+    for part in rest:
+        first = _combined(op, block, first, part)
+    return first
+
+
+def _shifted(g: GraphBuilder, x: str, windows: _Windows, axis: int) -> list[str]:
+    """For each place in the window along an axis, the elements that all windows have there."""
     size, stride, dilation = (getattr(windows, f)[axis] for f in ("sizes", "strides", "dilations"))
     reach = (size - 1) * dilation + 1
     limit, where = np.iinfo(np.int64).max, np.array([axis])
-    result = ""
+    parts = []
     for place in range(size):
         start = place * dilation
         tail = reach - 1 - start
         end = np.array([limit if tail == 0 else -tail])
-        part = x
         if start or tail or stride != 1:
-            part = str(g.op.Slice(x, np.array([start]), end, where, np.array([stride])))
-        result = part if not result else _combined(op, block, result, part)
-    return result
+            parts.append(str(g.op.Slice(x, np.array([start]), end, where, np.array([stride]))))
+        else:
+            parts.append(x)
+    return parts
+
+
+@register_stablehlo_op_converter("stablehlo.select_and_scatter")
+def convert_select_and_scatter(g: GraphBuilder, op: Op) -> str:
+    """Send each source element to the place in its window that the region selects, and add."""
+    if monoid(op.source.regions[1]) != "add" or op.in_type().static_shape() is None:
+        raise op.unsupported("a scatter other than add, or a symbolic size", "Fix the sizes.")
+    windows = _windows(op)
+    value = op.inputs[2].compact
+    lowest = _never_selected(op)
+    x = pad_or_crop(op, op.x(), windows.low, windows.high, lowest)
+    places = list(np.ndindex(*windows.sizes))
+    parts = [_at_place(g, x, windows, place) for place in places]
+    best, chosen = parts[0], op.g.op.Sub(*(g.op.Cast(parts[0], to=6),) * 2)
+    chosen = g.op.Mul(np.array(0, np.int32), chosen)
+    for number, part in enumerate(parts[1:], start=1):
+        kind = ir.TensorType((), op.in_type().dtype)
+        arguments = [(full_tensor(n, kind),) for n in (best, part)]
+        keep = op.scope.inline(op.source.regions[0], arguments)[0][0].compact
+        best = op.emit.Where(keep, best, part)
+        chosen = g.op.Where(keep, chosen, np.array(number, np.int32))
+    total = ""
+    for number, place in enumerate(places):
+        here = g.op.Equal(chosen, np.array(number, np.int32))
+        share = op.emit.Where(here, op.x(1), op.scalar(0))
+        share = _placed_back(op, share, windows, place)
+        total = share if not total else op.emit.Add(total, share)
+    return str(op.emit.Add(total, value))
+
+
+def _never_selected(op: Op) -> np.ndarray[Any, Any]:
+    """What padding holds: the element that loses against every other."""
+    compare = op.source.regions[0].outputs[0].owner
+    is_max = compare is None or compare.attributes.get("comparison_direction") in ("GE", "GT")
+    dtype = op.in_type().dtype
+    if dtype.kind in "iu":
+        limits = np.iinfo(dtype)
+        return np.array(limits.min if is_max else limits.max, dtype)
+    return np.array(-np.inf if is_max else np.inf).astype(dtype)
+
+
+def _at_place(g: GraphBuilder, x: str, windows: _Windows, place: tuple[int, ...]) -> str:
+    for axis in windows.active:
+        x = _shifted(g, x, windows, axis)[place[axis]]
+    return x
+
+
+def _placed_back(op: Op, share: str, windows: _Windows, place: tuple[int, ...]) -> str:
+    """Elements of the source's shape at their place in the operand's shape, 0 elsewhere."""
+    zero = op.scalar(0)
+    low, high = [], []
+    for axis, size in enumerate(op.in_type().shape):
+        stride, count = windows.strides[axis], op.in_type(1).shape[axis] or 0
+        if stride > 1 and count > 1:
+            share = spread_apart(op, share, axis, stride - 1, zero)
+        extent = (count - 1) * stride + 1
+        before = place[axis] - windows.low[axis]
+        low.append(before)
+        high.append((size or 0) - extent - before)
+    return pad_or_crop(op, share, low, high, zero)
