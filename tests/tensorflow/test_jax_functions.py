@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -83,6 +84,32 @@ def test_function_is_recognised(f: Any) -> None:
     onx = to_onnx(f, (x,))
     assert dims(onx.graph.input[0]) == ["batch", 4]
     agree(onx, [np.sin(x)], x)
+
+
+class Holder:
+    """Hides a function of JAX behind a method that does not mention JAX."""
+
+    def __init__(self, function: Callable[[Any], Any]) -> None:
+        self._function = function
+
+    def call(self, x: Any) -> Any:
+        return self._function(x)
+
+
+@pytest.mark.parametrize(
+    ("function", "expected"),
+    [
+        (jax_fn, np.sin),
+        (lambda x: x + jnp.zeros((1,), x.dtype), lambda x: x),  # refuses the dtype, not the tensor
+    ],
+)
+def test_hidden_function_is_recognised_by_where_it_fails(
+    function: Callable[[Any], Any], expected: Callable[[Any], Any]
+) -> None:
+    x = data(5, 4)
+    method = Holder(function).call
+    assert not uses_jax(method)
+    agree(to_onnx(method, (x,)), [expected(x)], x)
 
 
 def test_both_ways_of_the_specification() -> None:

@@ -138,7 +138,8 @@ def _users_line(error: Exception) -> str:
 def refuses_tensorflow_tensors(error: TraceError) -> bool:
     """Tells whether a trace failed because the function is one of JAX.
 
-    JAX raises ``TypeError`` when it is given something that is not an abstract array of its own.
+    JAX raises ``TypeError`` when it is given something that is not an abstract array of its own, or
+    has a dtype that is not one of numpy's; in the second case only the place tells that it is JAX.
 
     Args:
         error: What :func:`trace` raised.
@@ -146,4 +147,15 @@ def refuses_tensorflow_tensors(error: TraceError) -> bool:
     cause = error.__cause__
     text = str(cause)
     phrases = ("as an abstract array", "as a JAX value", "valid JAX type", "valid JAX array")
-    return isinstance(cause, TypeError) and any(phrase in text for phrase in phrases)
+    return isinstance(cause, TypeError) and (
+        any(phrase in text for phrase in phrases) or _raised_inside_jax(cause)
+    )
+
+
+def _raised_inside_jax(error: BaseException) -> bool:
+    """Tells whether code of JAX was running; autograph keeps its frames in the message only."""
+    frames = traceback.walk_tb(error.__traceback__)
+    modules = [str(frame.f_globals.get("__name__", "")) for frame, _ in frames]
+    return any(name.partition(".")[0] == "jax" for name in modules) or (
+        re.search(r'File "[^"]*[\\/]jax[\\/]_src[\\/]', str(error)) is not None
+    )
