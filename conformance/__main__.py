@@ -1,0 +1,171 @@
+"""``python -m conformance``: a fixed sample, a part of everything, the matrix of all parts."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from conformance.cells import Cell, Verdict, judge, load_known
+
+__all__ = ["main"]
+
+_SAMPLE = 90
+_ARCHITECTURES = ("MobileNetV2", "EfficientNetB0", "ConvNeXtTiny")
+_MINIMUM = Path(__file__).with_name("minimum.json")
+
+Job = tuple[str, Callable[[], Cell]]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command.
+
+    Args:
+        arguments: Command line; that of the process when omitted.
+
+    Returns:
+        0 if everything is as declared, 1 if not, 2 if there was nothing to run.
+    """
+    parser = argparse.ArgumentParser(prog="python -m conformance", description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True)
+    commands.add_parser("sample", help="the same few cases every time, for a pull request")
+    run = commands.add_parser("run", help="a part of all cases, for the night")
+    run.add_argument("--shard", default="1/1", metavar="I/N")
+    run.add_argument("--results", type=Path, required=True, metavar="DIR")
+    merge = commands.add_parser("merge", help="the matrix of all parts")
+    merge.add_argument("results", type=Path, metavar="DIR")
+    merge.add_argument("--output", type=Path, required=True, metavar="DIR")
+    options = parser.parse_args(arguments)
+    console = Console(highlight=False, markup=False, soft_wrap=True)
+    if options.command == "sample":
+        return _verdict(_work(_sample_jobs(), console), console)
+    if options.command == "run":
+        index, _, count = options.shard.partition("/")
+        return _run(int(index), int(count), options.results, console)
+    return _merge(options.results, options.output, console)
+
+
+def _sample_jobs() -> list[Job]:
+    from conformance.jax_harnesses import check, sample
+
+    jobs: list[Job] = [(f"keras.applications/{n}", _application(n)) for n in _ARCHITECTURES]
+    return jobs + [(f"jax/{h.fullname}", lambda h=h: check(h)) for h in sample(_SAMPLE)]
+
+
+def _all_jobs() -> list[Job]:
+    from conformance.applications import ARCHITECTURES
+    from conformance.jax_harnesses import check, harnesses
+
+    jobs: list[Job] = [(f"keras.applications/{n}", _application(n)) for n in ARCHITECTURES]
+    return jobs + [(f"jax/{h.fullname}", lambda h=h: check(h)) for h in harnesses()]
+
+
+def _application(name: str) -> Callable[[], Cell]:
+    def check() -> Cell:
+        from conformance import applications
+
+        outcome = applications.check(name)
+        full = f"keras.applications/{name}"
+        verdict = Verdict.PASS if outcome.status == "pass" else Verdict.WRONG
+        if outcome.status.endswith("Error"):
+            verdict = Verdict.UNSUPPORTED
+        message = "" if outcome.status == "pass" else f"{outcome.status} {outcome.message[:300]}"
+        return Cell(full, "keras.applications", verdict, "", message, outcome.seconds)
+
+    return check
+
+
+def _work(jobs: Sequence[Job], console: Console) -> list[Cell]:
+    cells = []
+    for number, (name, job) in enumerate(jobs, 1):
+        cell = job()
+        cells.append(cell)
+        if cell.verdict is not Verdict.PASS:
+            console.print(
+                f"{number}/{len(jobs)} {cell.verdict:11} {name[:90]} {cell.message[:160]}"
+            )
+    return cells
+
+
+def _verdict(cells: Sequence[Cell], console: Console) -> int:
+    surprises = judge(cells, load_known())
+    for line in surprises:
+        console.print(f"not as declared: {line[:300]}")
+    console.print(f"conformance: {len(cells)} cells, {_counts(cells)}, {len(surprises)} surprises")
+    if not cells:
+        return 2
+    return 1 if surprises else 0
+
+
+def _counts(cells: Iterable[Cell]) -> str:
+    counts = Counter(cell.verdict for cell in cells)
+    return ", ".join(f"{counts[verdict]} {verdict}" for verdict in Verdict)
+
+
+def _run(index: int, count: int, folder: Path, console: Console) -> int:
+    jobs = _all_jobs()[index - 1 :: count]
+    folder.mkdir(parents=True, exist_ok=True)
+    cells = _work(jobs, console)
+    part = {
+        "shard": [index, count],
+        "attendance": [name for name, _ in jobs],
+        "cells": [cell.as_dict() for cell in cells],
+    }
+    path = folder / f"part-{index}-of-{count}.json"
+    path.write_text(json.dumps(part, indent=1) + "\n", encoding="utf-8")
+    return _verdict(cells, console)
+
+
+def _merge(folder: Path, output: Path, console: Console) -> int:
+    parts = [json.loads(path.read_text()) for path in sorted(folder.rglob("part-*-of-*.json"))]
+    cells = [Cell.from_dict(data) for part in parts for data in part["cells"]]
+    problems = _attendance(parts, cells)
+    for problem in problems:
+        console.print(f"incomplete: {problem}")
+    output.mkdir(parents=True, exist_ok=True)
+    data = {"schema": 1, "complete": not problems, "cells": [cell.as_dict() for cell in cells]}
+    (output / "matrix.json").write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
+    (output / "matrix.md").write_text(_table(cells), encoding="utf-8")
+    return max(_verdict(cells, console), 1 if problems else 0)
+
+
+def _attendance(parts: Sequence[dict[str, Any]], cells: Sequence[Cell]) -> list[str]:
+    """Say which shards or cells are missing, and whether there are fewer than there were."""
+    problems = []
+    shards: set[tuple[int, int]] = {tuple(part["shard"]) for part in parts}
+    counts = {count for _, count in shards}
+    if len(counts) != 1:
+        problems.append(f"shards of different runs, or none: {sorted(shards)}")
+    else:
+        missing = {(i, n) for n in counts for i in range(1, n + 1)} - shards
+        problems += [f"shard {i}/{n} is missing" for i, n in sorted(missing)]
+    expected = {name for part in parts for name in part["attendance"]}
+    problems += [f"{name} has no result" for name in sorted(expected - {c.name for c in cells})]
+    if len({cell.name for cell in cells}) != len(cells):
+        problems.append("a cell has two results")
+    least = json.loads(_MINIMUM.read_text(encoding="utf-8"))["cells"]
+    if len(cells) < least:
+        problems.append(f"{len(cells)} cells, and there were {least}")
+    return problems
+
+
+def _table(cells: Iterable[Cell]) -> str:
+    groups: dict[str, Counter[Verdict]] = {}
+    for cell in cells:
+        groups.setdefault(cell.group, Counter())[cell.verdict] += 1
+    lines = ["| group | " + " | ".join(Verdict) + " |", "|---|" + "---|" * len(Verdict)]
+    lines += [
+        f"| {name} | " + " | ".join(str(groups[name][v]) for v in Verdict) + " |"
+        for name in sorted(groups)
+    ]
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
