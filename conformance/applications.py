@@ -83,7 +83,8 @@ class Outcome:
     Attributes:
         name: Name in ``keras.applications``.
         status: ``"pass"``, ``"differs"``, ``"proves nothing"`` (the model amplifies rounding too
-            much, or ignores its input), or the class of the error.
+            much, or ignores its input), ``"refuted"`` (by the thorough check), or the
+            class of the error.
         max_abs: Greatest absolute difference.
         max_rel: Greatest difference, relative to the greatest output of its row.
         sensitivity: ``max_rel`` of the model with itself when its inputs move by 1e-6.
@@ -228,12 +229,14 @@ def settle_statistics(model: Any, data: np.ndarray[Any, Any]) -> None:
         layer.moving_variance.assign(np.maximum(variance, 0.1 * variance.mean() + 1e-6))
 
 
-def check(name: str, *, seed: int = 0) -> Outcome:
+def check(name: str, *, seed: int = 0, thorough: bool = False) -> Outcome:
     """Converts one architecture and compares it at two batch sizes.
 
     Args:
         name: Name in ``keras.applications``.
         seed: Seed of weights and data.
+        thorough: Also run :func:`yobx.verification.check_conversion`, which compares the inferred
+            type and shape of every value with those of a run, at several batch sizes.
 
     Returns:
         What became of it; it raises nothing that the conversion or the run raises.
@@ -277,7 +280,25 @@ def check(name: str, *, seed: int = 0) -> Outcome:
     spread = float(wanted.std(axis=0).max() / np.abs(wanted).max())
     if sensitivity > _CHAOTIC or spread < _DULL:
         status = "proves nothing"
-    return Outcome(name, status, worst_abs, worst_rel, sensitivity, len(onx.graph.node), seconds)
+    message = ""
+    if thorough and status == "pass":
+        message = _refutation(model, data)
+        status = "refuted" if message else status
+    nodes = len(onx.graph.node)
+    return Outcome(name, status, worst_abs, worst_rel, sensitivity, nodes, seconds, message)
+
+
+def _refutation(model: Any, data: np.ndarray[Any, Any]) -> str:
+    """Returns what a full check finds wrong, ``""`` if nothing."""
+    from yobx.errors import VerificationError
+    from yobx.verification import check_conversion
+
+    report = check_conversion(model, (data,))
+    try:
+        report.raise_if_failed()
+    except VerificationError as error:
+        return str(error)
+    return ""
 
 
 def _relative(got: np.ndarray[Any, Any], want: np.ndarray[Any, Any]) -> float:
@@ -295,6 +316,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("names", nargs="*", metavar="NAME", help="architectures, by default all")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument(
+        "--thorough", action="store_true", help="also compare every shape, at more batch sizes"
+    )
     options = parser.parse_args(arguments)
     unknown = [name for name in options.names if name not in ARCHITECTURES]
     if unknown:
@@ -304,7 +328,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     table = Table(*columns)
     outcomes = []
     for name in options.names or ARCHITECTURES:
-        outcome = check(name, seed=options.seed)
+        outcome = check(name, seed=options.seed, thorough=options.thorough)
         outcomes.append(outcome)
         console.print(f"{name}: {outcome.status} {outcome.message[:300]}", highlight=False)
         table.add_row(
