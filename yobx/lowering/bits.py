@@ -61,5 +61,3 @@ def population_count(g: GraphBuilder, x: str) -> str:
     moved = g.op.BitShift(wide, shifts, direction="RIGHT")
     ones = g.op.BitwiseAnd(moved, np.array(1, bits))
     return str(g.op.ReduceSum(cast(g, ones, np.int64), np.array([-1], np.int64), keepdims=0))
-
-

@@ -17,7 +17,7 @@ __all__ = ["band_mask", "embed_diagonal", "row_minus_column", "zero_like"]
 def zero_like(g: GraphBuilder, x: str) -> np.ndarray[Any, Any]:
     """Return the zero (or empty string) of the element type of ``x``."""
     dtype = numpy_dtype(g.get_type(x))
-    return np.array("", object) if dtype == object else np.array(0, dtype)
+    return np.array("", object) if dtype.kind == "O" else np.array(0, dtype)
 
 
 def row_minus_column(g: GraphBuilder, rows: str, columns: str) -> str:
@@ -30,9 +30,7 @@ def row_minus_column(g: GraphBuilder, rows: str, columns: str) -> str:
 
 def band_mask(g: GraphBuilder, distance: str, low: Any, high: Any) -> str:
     """Return where ``low <= distance <= high``."""
-    return str(
-        g.op.And(g.op.GreaterOrEqual(distance, low), g.op.LessOrEqual(distance, high))
-    )
+    return str(g.op.And(g.op.GreaterOrEqual(distance, low), g.op.LessOrEqual(distance, high)))
 
 
 def embed_diagonal(g: GraphBuilder, x: str) -> str:

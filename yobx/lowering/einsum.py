@@ -20,9 +20,7 @@ __all__ = ["einsum"]
 _SPARE = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
-def _expand_ellipsis(
-    g: GraphBuilder, equation: str, names: Sequence[str]
-) -> tuple[list[str], str]:
+def _expand_ellipsis(g: GraphBuilder, equation: str, names: Sequence[str]) -> tuple[list[str], str]:
     """Return the labels of each operand and of the result, ellipses spelt out."""
     left, arrow, right = equation.replace(" ", "").partition("->")
     terms = left.split(",")
@@ -35,13 +33,13 @@ def _expand_ellipsis(
     dots = "".join(spare[:widest])
     expanded = []
     for term, name in zip(terms, names, strict=True):
-        if "..." in term:
-            count = rank(g, name) - len(term.replace("...", ""))
-            term = term.replace("...", dots[widest - count :])
-        expanded.append(term)
+        count = rank(g, name) - len(term.replace("...", ""))
+        expanded.append(term.replace("...", dots[widest - count :] if count else ""))
     if not arrow:
         joined = left.replace(",", "").replace(".", "")
-        right = "..." * bool(widest) + "".join(sorted(c for c in set(joined) if joined.count(c) == 1))
+        right = "..." * bool(widest) + "".join(
+            sorted(c for c in set(joined) if joined.count(c) == 1)
+        )
     return expanded, right.replace("...", dots)
 
 
@@ -66,9 +64,7 @@ def einsum(
     """
     terms, result = _expand_ellipsis(g, equation, names)
     if any(len(set(term)) != len(term) for term in terms):
-        return str(
-            legal(g).Einsum(*names, equation=equation, outputs=outputs, name=name)
-        )
+        return str(legal(g).Einsum(*names, equation=equation, outputs=outputs, name=name))
     value, labels = names[0], terms[0]
     for i in range(1, len(names)):
         later = set("".join(terms[i + 1 :]))
@@ -123,9 +119,7 @@ def _contract(g: GraphBuilder, a: str, la: str, b: str, lb: str, result: str) ->
     return _arrange(g, product, order, result)
 
 
-def _merge(
-    g: GraphBuilder, x: str, batch: int, first: int | None, last: int, skipped: int
-) -> str:
+def _merge(g: GraphBuilder, x: str, batch: int, first: int | None, last: int, skipped: int) -> str:
     """Make one axis of the ``first`` axes after the batch and one of the ``last`` ones.
 
     ``first=None`` leaves the ``skipped`` axes after the batch as they are.
@@ -134,7 +128,11 @@ def _merge(
         return x
     middle = skipped if first is None else first
     dims = [axis_size(g, x, i) for i in range(batch + middle + last)]
-    head = dims[: batch + middle] if first is None else [*dims[:batch], _total(g, dims[batch : batch + middle])]
+    head = (
+        dims[: batch + middle]
+        if first is None
+        else [*dims[:batch], _total(g, dims[batch : batch + middle])]
+    )
     return reshape(g, x, [*head, _total(g, dims[batch + middle :])])
 
 

@@ -63,9 +63,7 @@ def gather_batched(
     n, extra = rank(g, x), rank(g, index) - batch
     places = g.op.Unsqueeze(to_int64(g, index), np.array([-1], np.int64))
     if axis == batch:
-        return str(
-            g.op.GatherND(x, places, batch_dims=batch, outputs=outputs, name=name)
-        )
+        return str(g.op.GatherND(x, places, batch_dims=batch, outputs=outputs, name=name))
     middle = list(range(batch, axis))
     moved = g.op.Transpose(x, perm=[*range(batch), axis, *middle, *range(axis + 1, n)])
     taken = g.op.GatherND(moved, places, batch_dims=batch)

@@ -1,7 +1,7 @@
 """Division and remainder, by the sign conventions that frameworks name.
 
-ONNX ``Div`` truncates integers, ``Mod`` (``fmod=0``) floors integers, ``Mod`` (``fmod=1``) truncates
-floats. The quotient of the smallest signed integer by -1 wraps in TensorFlow and stops the process
+ONNX ``Div`` truncates integers, ``Mod`` (``fmod=0``) floors integers, ``Mod`` (``fmod=1``)
+truncates floats. The quotient of the smallest signed integer by -1 wraps in TensorFlow and stops the process
 in onnxruntime, so a divisor that may be -1 is replaced first.
 """
 
@@ -19,7 +19,7 @@ __all__ = ["floor_divide", "floor_modulo", "truncate_divide", "truncate_modulo"]
 
 
 def _safe_operands(g: GraphBuilder, x: str, y: str) -> tuple[str, str, str | None]:
-    """Return ``(x, divisor without -1, condition)``; the condition is ``None`` if -1 cannot occur."""
+    """Return ``(x, divisor without -1, condition)``; no condition if -1 cannot occur."""
     constant = g.get_constant(y)
     if not is_signed(g.get_type(y)) or (constant is not None and not np.any(constant == -1)):
         return x, y, None

@@ -16,7 +16,7 @@ _NAMES = {code: name for name, code in DTYPES.items()}
 
 
 def dtype_name(code: int) -> str:
-    """Return the name (``"float32"``) of an ONNX element type, or ``""`` for one without a name here."""
+    """Return the name (``"float32"``) of an ONNX element type, ``""`` for an unlisted one."""
     return _NAMES.get(int(code), "")
 
 

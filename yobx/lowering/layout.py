@@ -1,4 +1,4 @@
-"""Moves the channel axis between the end, where TensorFlow has it, and axis 1, where ONNX has it."""
+"""Moves the channel axis between the end (TensorFlow) and axis 1 (ONNX)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Emit an ONNX operator, cast around it where onnxruntime has no kernel for the dtype.
 
-``legal(g).Max(a, b)`` is ``g.op.Max(a, b)`` when the kernel table has the cell. Otherwise the inputs
+``legal(g).Max(a, b)`` is ``g.op.Max(a, b)`` when the kernel table has the cell. Otherwise inputs
 that share the type variable go through a wider dtype that holds every value, and the outputs come
 back. A cast is inserted only where the result cannot differ; float64 has no wider type, so it is
 refused instead.
@@ -50,7 +50,7 @@ _BIAS = np.array(-(2**63), dtype=np.int64)
 
 @lru_cache(maxsize=4096)
 def widened(op_type: str, opset: int, variable: str, dtype: str) -> str | None:
-    """Return the dtype to compute in, ``dtype`` itself if its kernel exists, ``None`` if none fits."""
+    """Return the dtype to compute in: ``dtype`` if it has a kernel, ``None`` if none fits."""
     names = kernel_dtypes(op_type, opset, variable)
     if names is None or not dtype or dtype in names:
         return dtype
@@ -102,8 +102,8 @@ class LegalOps:
             wide = widened(op_type, opset, variable, dtype)
             if wide is None:
                 raise UnsupportedDtypeError(
-                    f"onnxruntime has no {op_type} for {dtype} at opset {opset}, and no wider dtype "
-                    f"holds its values. Node: {keywords.get('name') or '?'}. "
+                    f"onnxruntime has no {op_type} for {dtype} at opset {opset}, and no wider "
+                    f"dtype holds its values. Node: {keywords.get('name') or '?'}. "
                     "Cast the model to float32 there, or give the op a converter of your own with "
                     "extra_converters.",
                     supported=sorted(kernel_dtypes(op_type, opset, variable) or ()),

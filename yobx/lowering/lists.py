@@ -86,5 +86,3 @@ def fill_range(g: GraphBuilder, items: str, start: Dim, values: str) -> str:
     head = g.op.Slice(filled, _ZERO, first, _ZERO)
     tail = g.op.Slice(filled, after, _LAST, _ZERO)
     return str(g.op.Concat(head, values, tail, axis=0))
-
-

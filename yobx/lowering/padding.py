@@ -31,9 +31,7 @@ class Window:
     @property
     def reach(self) -> tuple[int, ...]:
         """Extent of the dilated window along each axis."""
-        return tuple(
-            (k - 1) * d + 1 for k, d in zip(self.kernel, self.dilations, strict=True)
-        )
+        return tuple((k - 1) * d + 1 for k, d in zip(self.kernel, self.dilations, strict=True))
 
 
 def explicit_pads(pairs: Sequence[tuple[int, int]]) -> list[int]:

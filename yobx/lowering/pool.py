@@ -10,12 +10,11 @@ import numpy as np
 from yobx.xbuilder import GraphBuilder
 
 from .dtypes import is_float, numpy_dtype
-from .kernels import has_kernel
-from .legalise import legal, widened
+from .kernels import dtype_name, has_kernel
 from .layout import channels_first, channels_last
+from .legalise import legal, widened
 from .padding import Window, explicit_pads, pad_spatial
-from .kernels import dtype_name
-from .shapes import Dim, axis_size, join_dims, reshape
+from .shapes import Dim, axis_size, join_dims
 
 __all__ = ["average_pool", "max_pool", "max_pool_with_indices", "window_slices"]
 
@@ -33,9 +32,7 @@ def _lowest(dtype: int) -> Any:
     return -np.inf if is_float(dtype) else np.iinfo(kind).min
 
 
-def window_slices(
-    g: GraphBuilder, x: str, window: Window, first_axis: int = 2
-) -> list[str]:
+def window_slices(g: GraphBuilder, x: str, window: Window, first_axis: int = 2) -> list[str]:
     """Return one strided slice per window element; spatial axes begin at ``first_axis``."""
     n = len(window.kernel)
     axes = np.arange(first_axis, first_axis + n, dtype=np.int64)
@@ -65,7 +62,9 @@ def max_pool(
     if widened("MaxPool", g.opset(""), "T", dtype_name(dtype)) is None:
         parts = window_slices(g, _padded(g, x, pairs, _lowest(dtype)), window)
         return str(legal(g).Max(*parts, outputs=outputs, name=name))
-    if fixed is None or any(p >= k for pair, k in zip(fixed, window.kernel) for p in pair):
+    if fixed is None or any(
+        p >= k for pair, k in zip(fixed, window.kernel, strict=True) for p in pair
+    ):
         x, fixed = _padded(g, x, pairs, _lowest(dtype)), [(0, 0)] * len(pairs)
     return str(
         legal(g).MaxPool(
@@ -142,9 +141,7 @@ def max_pool_with_indices(
     pairs = pairs_of(first)
     padded = _padded(g, first, pairs, _lowest(g.get_type(x)))
     sizes = [axis_size(g, x, a) for a in range(4)]
-    cells = g.op.Range(
-        np.array(0, np.int64), _product(g, sizes[1:]), np.array(1, np.int64)
-    )
+    cells = g.op.Range(np.array(0, np.int64), _product(g, sizes[1:]), np.array(1, np.int64))
     grid = g.op.Reshape(cells, join_dims(g, [1, *sizes[1:]]))
     places = _padded(g, channels_first(g, grid, 4), pairs, None)
     values = window_slices(g, padded, window)
@@ -158,9 +155,7 @@ def max_pool_with_indices(
     maximum = channels_last(g, best, 4)
     index = g.op.Expand(index, g.op.Shape(maximum))
     if with_batch:
-        batch = g.op.Range(
-            np.array(0, np.int64), _product(g, sizes[:1]), np.array(1, np.int64)
-        )
+        batch = g.op.Range(np.array(0, np.int64), _product(g, sizes[:1]), np.array(1, np.int64))
         offset = g.op.Mul(batch, _product(g, sizes[1:]))
         index = g.op.Add(index, g.op.Reshape(offset, np.array([-1, 1, 1, 1], np.int64)))
     return maximum, index

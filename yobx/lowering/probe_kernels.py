@@ -73,13 +73,16 @@ DEFAULTS: dict[str, dict[str, str]] = {
 }
 # Operators that accept tensors of any shape: these cells are run, not only loaded.
 RUNNABLE = frozenset(
-    "Abs Acos Acosh Add And Asin Asinh Atan Atanh BitwiseAnd BitwiseNot BitwiseOr BitwiseXor Ceil "
-    "Concat Cos Cosh Div Elu Equal Erf Exp Floor Gelu Greater GreaterOrEqual HardSigmoid HardSwish "
-    "Identity IsInf IsNaN LeakyRelu Less LessOrEqual Log LogSoftmax Max Mean Min Mish Mod Mul Neg Not Or "
-    "PRelu Pow Reciprocal ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin "
-    "ReduceProd ReduceSum ReduceSumSquare Relu Round Selu Shape Sigmoid Sign Sin Sinh Size Softmax "
-    "Softplus Softsign Sqrt Sub Sum Swish Tan Tanh Where Xor MatMul ArgMax ArgMin NonZero Transpose "
-    "Flatten Det Trilu".split()
+    """
+    Abs Acos Acosh Add And Asin Asinh Atan Atanh BitwiseAnd BitwiseNot BitwiseOr
+    BitwiseXor Ceil Concat Cos Cosh Div Elu Equal Erf Exp Floor Gelu Greater
+    GreaterOrEqual HardSigmoid HardSwish Identity IsInf IsNaN LeakyRelu Less LessOrEqual
+    Log LogSoftmax Max Mean Min Mish Mod Mul Neg Not Or PRelu Pow Reciprocal ReduceL1
+    ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd
+    ReduceSum ReduceSumSquare Relu Round Selu Shape Sigmoid Sign Sin Sinh Size Softmax
+    Softplus Softsign Sqrt Sub Sum Swish Tan Tanh Where Xor MatMul ArgMax ArgMin NonZero
+    Transpose Flatten Det Trilu
+    """.split()
 )
 SKIPPED = frozenset(
     "If Loop Scan SequenceMap Constant ConstantOfShape Optional OptionalGetElement OptionalHasElement "

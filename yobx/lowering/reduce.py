@@ -49,7 +49,7 @@ def reduce(
     if kind in ("Max", "Min") and _may_be_empty(g, x, axes):
         x = _with_identity(g, kind, x, axes)
     emit = getattr(legal(g), f"Reduce{kind}")
-    options = {"keepdims": int(keepdims), "noop_with_empty_axes": 1}
+    options: dict[str, Any] = {"keepdims": int(keepdims), "noop_with_empty_axes": 1}
     if kind not in ("Max", "Min") or not is_float(g.get_type(x)):
         return str(emit(x, axes, outputs=outputs, name=name, **options))
     # onnxruntime's extremes skip NaN, frameworks give NaN.

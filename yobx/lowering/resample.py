@@ -1,7 +1,7 @@
 """Resizing by interpolation weights: exact for any filter, as two matrix products.
 
-Each spatial axis is `out = weights @ in`, `weights` of shape `(out, in)`. Static sizes give constant
-weights; otherwise they are computed in the graph by the same float32 formulas.
+Each spatial axis is `out = weights @ in`, `weights` of shape `(out, in)`. Static sizes give
+constant weights; otherwise they are computed in the graph by the same float32 formulas.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Axis:
     half_pixel: bool = False
 
 
-def scale_of(axis: Axis) -> npt.NDArray[np.float32]:
+def scale_of(axis: Axis) -> np.float32:
     """Return the step in the input for one step in the output, as float32."""
     if axis.align_corners and axis.wanted > 1:
         return F((axis.size - 1) / F(axis.wanted - 1))
@@ -90,9 +90,7 @@ def cubic_weights(axis: Axis) -> npt.NDArray[np.float32]:
         ]
         positions = [base - 1, base, base + 1, base + 2]
         if axis.half_pixel:
-            taps = [
-                t if 0 <= p < axis.size else F(0) for t, p in zip(taps, positions, strict=True)
-            ]
+            taps = [t if 0 <= p < axis.size else F(0) for t, p in zip(taps, positions, strict=True)]
             total = F(sum(taps))
             if abs(total) >= 1000 * np.finfo(F).tiny:
                 taps = [F(t / total) for t in taps]

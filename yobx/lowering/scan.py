@@ -59,9 +59,7 @@ def cumulative(
     width = g.op.Add(columns, np.array([1], np.int64))
     first = g.op.Expand(np.array([start], dtype), width)
     result = _scan(g, first, spare, combine, exclusive=exclusive, reverse=reverse)
-    kept = g.op.Slice(
-        result, np.array([0], np.int64), columns, np.array([1], np.int64)
-    )
+    kept = g.op.Slice(result, np.array([0], np.int64), columns, np.array([1], np.int64))
     back = [int(i) for i in np.argsort(perm)]
     whole = g.op.Transpose(g.op.Reshape(kept, shape, allowzero=1), perm=back)
     return cast(g, whole, g.get_type(x))
@@ -72,10 +70,11 @@ def _scan(
 ) -> str:
     """Emit the ``Scan`` over the rows of ``x``."""
     dtype = g.get_type(x)
-    body = g.subgraph("running", inputs=[("state", dtype, [None]), ("item", dtype, [None])])
-    total = combine(body, "state", "item")
-    body.make_tensor_output("state_out", source=total)
-    body.make_tensor_output("item_out", source="state" if exclusive else total)
+    body = g.subgraph("running", inputs=[("running.state", dtype, [None]), ("running.item", dtype, [None])])
+    state, item = body.input_names
+    total = combine(body, state, item)
+    body.make_tensor_output("running.state_out", source=total)
+    body.make_tensor_output("running.item_out", source=state if exclusive else total)
     _, result = g.op.Scan(
         first,
         x,

@@ -42,9 +42,7 @@ def scatter_nd(
     if kind == "none":
         return str(g.op.ScatterND(x, places, updates, outputs=outputs, name=name))
     if int(dtype) not in _THROUGH:
-        return str(
-            g.op.ScatterND(x, places, updates, reduction=kind, outputs=outputs, name=name)
-        )
+        return str(g.op.ScatterND(x, places, updates, reduction=kind, outputs=outputs, name=name))
     wide = _THROUGH[int(dtype)]
     result = g.op.ScatterND(
         cast(g, x, wide), places, cast(g, updates, wide), reduction=kind, name=name

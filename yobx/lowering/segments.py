@@ -97,5 +97,3 @@ def mean_of(g: GraphBuilder, total: str, counts: str, *, root: bool = False) -> 
     if root:
         return str(legal(g).Div(total, legal(g).Sqrt(cast(g, size, dtype))))
     return str(legal(g).Div(total, cast(g, size, dtype)))
-
-

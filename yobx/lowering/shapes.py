@@ -28,7 +28,7 @@ Dim = int | str
 
 
 def dims(g: GraphBuilder, x: str) -> tuple[int | None, ...] | None:
-    """Return the static sizes of ``x``, ``None`` for each dynamic one, or ``None`` without a rank."""
+    """Return the static sizes of ``x``, ``None`` for a dynamic one; ``None`` without a rank."""
     shape = g.get_shape(x)
     if not shape.has_rank():
         return None
@@ -44,7 +44,7 @@ def rank(g: GraphBuilder, x: str) -> int:
     known = g.get_rank(x)
     if known is None:
         raise ConversionError(
-            f"The rank of {x!r} is needed here and not known. Pin it: give the model an input with a "
+            f"The rank of {x!r} is needed here and not known. Pin it: give the model an input of "
             "known rank, or call tf.ensure_shape(x, [None, ...]) before this operation."
         )
     return known
@@ -57,7 +57,7 @@ def normalise_axis(axis: int, rank_of_x: int) -> int:
 
 def shape_of(g: GraphBuilder, x: str, start: int = 0, end: int | None = None) -> str:
     """Return the shape of ``x`` between two axes, int64 of shape `(n,)`."""
-    keywords: dict[str, int] = {} if start == 0 else {"start": start}
+    keywords: dict[str, Any] = {} if start == 0 else {"start": start}
     if end is not None:
         keywords["end"] = end
     return str(g.op.Shape(x, **keywords))
@@ -119,7 +119,7 @@ def reshape(
 ) -> str:
     """Emit a ``Reshape`` to ``parts``; an integer 0 is a size of zero, -1 is inferred."""
     exact = any(not isinstance(p, int) or p == 0 for p in parts)
-    keywords = {"allowzero": 1} if exact else {}
+    keywords: dict[str, Any] = {"allowzero": 1} if exact else {}
     return str(g.op.Reshape(x, join_dims(g, parts), outputs=outputs, name=name, **keywords))
 
 

@@ -77,13 +77,13 @@ def lgamma(g: GraphBuilder, x: str) -> str:
     )
     fraction = g.op.Sub(value, g.op.Floor(value))
     sine = g.op.Abs(g.op.Sin(g.op.Mul(fraction, const(g, value, math.pi))))
-    flipped = g.op.Sub(
-        g.op.Sub(const(g, value, math.log(math.pi)), g.op.Log(sine)), log_gamma
-    )
+    flipped = g.op.Sub(g.op.Sub(const(g, value, math.log(math.pi)), g.op.Log(sine)), log_gamma)
     result = g.op.Where(low, flipped, log_gamma)
     endless = const(g, value, np.inf)
     result = g.op.Where(g.op.IsInf(value), endless, result)
-    pole = g.op.And(g.op.LessOrEqual(value, const(g, value, 0)), g.op.Equal(fraction, const(g, value, 0)))
+    pole = g.op.And(
+        g.op.LessOrEqual(value, const(g, value, 0)), g.op.Equal(fraction, const(g, value, 0))
+    )
     return cast(g, g.op.Where(pole, endless, result), g.get_type(x))
 
 

@@ -21,6 +21,7 @@ from .probe_kernels import DTYPES
 __all__ = [
     "acosh",
     "asinh",
+    "atan2",
     "atanh",
     "const",
     "cosh",
@@ -159,6 +160,35 @@ def atanh(g: GraphBuilder, x: str, outputs: Outputs = None, name: str | None = N
     return _finish(g, g.op.Mul(g.op.Sign(value), half), x, outputs)
 
 
+def atan2(g: GraphBuilder, y: str, x: str, outputs: Outputs = None) -> str:
+    """Emit the angle of ``(x, y)`` in `(-pi, pi]`, signed zeros and infinities included."""
+    like = y
+    y, x = in_float32(g, y), in_float32(g, x)
+    f = np.float32
+    half, quarter = f(np.pi / 2), f(np.pi / 4)
+    infinite = g.op.And(g.op.IsInf(x), g.op.IsInf(y))
+    ax, ay = g.op.Abs(x), g.op.Abs(y)
+    swap = g.op.Greater(ay, ax)
+    big, small = g.op.Where(swap, ay, ax), g.op.Where(swap, ax, ay)
+    origin = g.op.Equal(big, f(0))
+    ratio = g.op.Div(small, g.op.Where(origin, f(1), big))
+    angle = g.op.Atan(g.op.Where(infinite, f(1), ratio))
+    angle = g.op.Where(infinite, quarter, angle)
+    angle = g.op.Where(swap, g.op.Sub(half, angle), angle)
+    left = g.op.Less(_signed(g, x), f(0))
+    angle = g.op.Where(left, g.op.Sub(f(np.pi), angle), angle)
+    down = g.op.Less(_signed(g, y), f(0))
+    angle = g.op.Where(down, g.op.Neg(angle), angle)
+    nan = g.op.Or(g.op.IsNaN(x), g.op.IsNaN(y))
+    return _finish(g, g.op.Where(nan, f(np.nan), angle), like, outputs)
+
+
+def _signed(g: GraphBuilder, x: str) -> str:
+    """Return something with the sign of ``x``, minus zero being negative."""
+    zero = g.op.Equal(x, np.float32(0))
+    return str(g.op.Where(zero, g.op.Reciprocal(x), x))
+
+
 def softplus(g: GraphBuilder, x: str, outputs: Outputs = None, name: str | None = None) -> str:
     """Emit ``log(1 + exp(x))`` as ``max(x, 0) + log1p(exp(-abs(x)))``."""
     if g.get_type(x) != DTYPES["float64"] or native(g, "Softplus", x):
@@ -173,7 +203,7 @@ def softsign(g: GraphBuilder, x: str, outputs: Outputs = None, name: str | None 
     return str(legal(g).Div(x, size, outputs=outputs, name=name))
 
 
-# Chebyshev fit of log(erfc(x) / t) + x*x in t = 1 / (1 + x / 2), x >= 0; relative error 1.2e-7.
+# Chebyshev fit of log(erfc(x) / t) + x*x in t = 1 / (1 + x / 2), x >= 0; error 1.2e-7.
 _ERFC = (
     0.17087277,
     -0.82215223,

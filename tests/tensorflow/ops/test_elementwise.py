@@ -22,9 +22,9 @@ ULPS = {
 }  # fmt: skip
 FLAGS = {"Relu": "features", "Relu6": "features", "Elu": "features", "Selu": "features",
          "LeakyRelu": "features", "Softplus": "features", "Softsign": "features"}  # fmt: skip
-UNARY = [*elementwise.UNARY, *arithmetic._UNARY_LIBRARY, *FLAGS,
+UNARY = [*elementwise.UNARY, "Exp", "Neg", *arithmetic._UNARY_LIBRARY, *FLAGS,
          "Erf", "Erfc", "Square", "Tan", "Reciprocal", "Inv", "Sign", "IsFinite"]  # fmt: skip
-BINARY = [*elementwise.BINARY, "Add", "AddV2", "Mul", "Equal", "NotEqual", "Xlogy", "Xlog1py",
+BINARY = [*elementwise.BINARY, "Sub", "RealDiv", "Add", "AddV2", "Mul", "Equal", "NotEqual", "Xlogy", "Xlog1py",
           "Xdivy", "DivNoNan", "MulNoNan", "SquaredDifference", "Atan2"]  # fmt: skip
 DIVIDING = ["Div", "TruncateDiv", "FloorDiv", "FloorMod", "Mod", "TruncateMod"]
 BOUNDED = {"Sin", "Cos", "Tan", "Sigmoid", "Tanh"}
@@ -39,7 +39,7 @@ def dtypes_of(op_type: str) -> list[str]:
     allowed = set(registration.dtypes)
     op_def = tf.raw_ops.__dict__[op_type]
     assert callable(op_def)
-    return sorted(allowed)
+    return sorted(d for d in allowed if not d.startswith("complex"))
 
 
 def accepted(op_type: str, dtype: str) -> bool:

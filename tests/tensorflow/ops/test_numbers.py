@@ -119,8 +119,6 @@ DETECTION = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "case", [*special_cases(), *OTHERS, *DETECTION], ids=lambda c: c.name
-)
+@pytest.mark.parametrize("case", [*special_cases(), *OTHERS, *DETECTION], ids=lambda c: c.name)
 def test_numbers(case: Case) -> None:
     check(case)

@@ -20,7 +20,8 @@ EMPTY = (*BINDINGS, {"n": 0, "m": 3, "k": 2})
 def declared(op_type: str) -> list[str]:
     registration = get_tf_op_registration(op_type)
     assert registration is not None
-    return sorted(registration.dtypes or ("float32", "int32", "string"))
+    dtypes = registration.dtypes or ("float32", "int32", "string")
+    return sorted(d for d in dtypes if not d.startswith("complex"))
 
 
 # op type -> (function, shape): run for each declared dtype.

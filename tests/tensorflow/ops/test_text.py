@@ -90,9 +90,7 @@ RAGGED = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "case", [*table_cases(), *STRINGS, *RAGGED], ids=lambda c: c.name
-)
+@pytest.mark.parametrize("case", [*table_cases(), *STRINGS, *RAGGED], ids=lambda c: c.name)
 def test_text(case: Case) -> None:
     check(case)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Bound", "BodyView", "LoopPlan", "plan_loop"]
+__all__ = ["BodyView", "Bound", "LoopPlan", "plan_loop"]
 
 _TRANSPARENT = ("Identity", "StopGradient", "PreventGradient", "Snapshot")
 

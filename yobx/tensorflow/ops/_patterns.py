@@ -14,7 +14,9 @@ __all__ = ["match_gelu"]
 def _scalar(g: GraphBuilder, tensor: Any) -> float | None:
     """Return the value of a constant with one element."""
     value = g.get_constant(tensor.name)
-    return float(np.asarray(value).ravel()[0]) if value is not None and np.size(value) == 1 else None
+    return (
+        float(np.asarray(value).ravel()[0]) if value is not None and np.size(value) == 1 else None
+    )
 
 
 def _is_scalar(g: GraphBuilder, tensor: Any, wanted: float) -> bool:

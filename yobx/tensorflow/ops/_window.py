@@ -8,9 +8,8 @@ from typing import Any
 from yobx.lowering.layout import channels_first, channels_last
 from yobx.lowering.padding import Window, same_pads
 from yobx.lowering.shapes import Dim
+from yobx.tensorflow.ops._op import attr, data_format, int_list, unsupported
 from yobx.xbuilder import GraphBuilder
-
-from ._op import attr, data_format, int_list, unsupported
 
 __all__ = ["in_channels_first", "padding_pairs", "spatial", "window_of"]
 

@@ -8,10 +8,9 @@ import numpy as np
 
 from yobx.lowering import transcendental as lib
 from yobx.lowering.legalise import legal
+from yobx.tensorflow.ops._op import FLOATS, FLOATS32, INTS, UINTS, attr, rank
+from yobx.tensorflow.register import register_tf_op_converter
 from yobx.xbuilder import GraphBuilder
-
-from ..register import register_tf_op_converter
-from ._op import FLOATS, FLOATS32, INTS, UINTS, attr, rank
 
 _SELU_ALPHA = 1.6732632423543772848170429916717
 _SELU_SCALE = 1.0507009873554804934193349852946

@@ -1,4 +1,4 @@
-"""Arithmetic with conventions of its own: division, remainders, powers, products that skip zeros."""
+"""Arithmetic with conventions of its own: division, remainders, powers, skipped zeros."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ from yobx.lowering.integers import (
     truncate_modulo,
 )
 from yobx.lowering.legalise import legal
+from yobx.tensorflow.ops import _complex
+from yobx.tensorflow.ops._complex import COMPLEX, with_complex
+from yobx.tensorflow.ops._op import BOOL, FLOATS, FLOATS32, INTS, NUMBERS, UINTS, constant
+from yobx.tensorflow.ops._patterns import match_gelu
+from yobx.tensorflow.register import register_tf_op_converter
 from yobx.xbuilder import GraphBuilder
-
-from ..register import register_tf_op_converter
-from ._op import BOOL, FLOATS, FLOATS32, INTS, NUMBERS, UINTS, constant
-from ._patterns import match_gelu
 
 _UNARY_LIBRARY = {
     "Acosh": lib.acosh,
@@ -46,7 +47,8 @@ def convert_tan(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: An
     return str(legal(g).Tan(op.inputs[0].name, outputs=outputs[:1], name=op.name))
 
 
-@register_tf_op_converter("Mul", dtypes=NUMBERS)
+@register_tf_op_converter("Mul", dtypes=(*NUMBERS, *COMPLEX))
+@with_complex(_complex.binary)
 def convert_mul(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """Product; the last product of an exact GELU becomes one ``Gelu``."""
     source = match_gelu(g, op)
@@ -86,18 +88,14 @@ def convert_floor_mod(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], 
     return floor_modulo(g, x, y, outputs=outputs[:1], name=op.name)
 
 
-@register_tf_op_converter(
-    ("Mod", "TruncateMod"), dtypes=("float32", "float64", "int32", "int64")
-)
+@register_tf_op_converter(("Mod", "TruncateMod"), dtypes=("float32", "float64", "int32", "int64"))
 def convert_truncate_mod(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """Remainder with the sign of the dividend."""
     x, y = (i.name for i in op.inputs)
     return truncate_modulo(g, x, y, outputs=outputs[:1], name=op.name)
 
 
-def _where_zero(
-    g: GraphBuilder, operand: str, value: str, outputs: list[str], name: str
-) -> str:
+def _where_zero(g: GraphBuilder, operand: str, value: str, outputs: list[str], name: str) -> str:
     """Emit ``value``, and zero wherever ``operand`` is zero (even against NaN)."""
     zero = lib.const(g, operand, 0)
     skipped = legal(g).Equal(operand, zero)
@@ -149,7 +147,8 @@ def convert_pow(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: An
     return str(legal(g).Pow(x, y, outputs=outputs[:1], name=op.name))
 
 
-@register_tf_op_converter("Square", dtypes=NUMBERS)
+@register_tf_op_converter("Square", dtypes=(*NUMBERS, *COMPLEX))
+@with_complex(_complex.unary)
 def convert_square(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """``x * x``."""
     x = op.inputs[0].name
@@ -192,32 +191,9 @@ def convert_is_finite(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], 
 
 @register_tf_op_converter("Atan2", dtypes=FLOATS32)
 def convert_atan2(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
-    """Angle of the point ``(x, y)``, in `(-pi, pi]`, signed zeros and infinities included."""
-    y, x = (lib.in_float32(g, i.name) for i in op.inputs)
-    f = np.float32
-    half, quarter = f(np.pi / 2), f(np.pi / 4)
-    infinite = g.op.And(g.op.IsInf(x), g.op.IsInf(y))
-    ax, ay = g.op.Abs(x), g.op.Abs(y)
-    swap = g.op.Greater(ay, ax)
-    big, small = g.op.Where(swap, ay, ax), g.op.Where(swap, ax, ay)
-    origin = g.op.Equal(big, f(0))
-    ratio = g.op.Div(small, g.op.Where(origin, f(1), big))
-    angle = g.op.Atan(g.op.Where(infinite, f(1), ratio))
-    angle = g.op.Where(infinite, quarter, angle)
-    angle = g.op.Where(swap, g.op.Sub(half, angle), angle)
-    left = g.op.Less(_signed(g, x), f(0))
-    angle = g.op.Where(left, g.op.Sub(f(np.pi), angle), angle)
-    down = g.op.Less(_signed(g, y), f(0))
-    angle = g.op.Where(down, g.op.Neg(angle), angle)
-    nan = g.op.Or(g.op.IsNaN(x), g.op.IsNaN(y))
-    angle = g.op.Where(nan, f(np.nan), angle)
-    return cast(g, angle, op.outputs[0].dtype.as_numpy_dtype, outputs=outputs[:1])
-
-
-def _signed(g: GraphBuilder, x: str) -> str:
-    """Return something with the sign of ``x``, minus zero being negative."""
-    zero = g.op.Equal(x, np.float32(0))
-    return str(g.op.Where(zero, g.op.Reciprocal(x), x))
+    """Angle of the point ``(x, y)``."""
+    y, x = (i.name for i in op.inputs)
+    return lib.atan2(g, y, x, outputs=outputs[:1])
 
 
 @register_tf_op_converter("ClipByValue", dtypes=NUMBERS)

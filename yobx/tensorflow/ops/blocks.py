@@ -13,10 +13,18 @@ from yobx.lowering.legalise import legal
 from yobx.lowering.padding import Window, pad_spatial, same_pads
 from yobx.lowering.pool import window_slices
 from yobx.lowering.shapes import Dim
+from yobx.tensorflow.ops._op import (
+    ALL,
+    MOVABLE,
+    attr,
+    constant,
+    int_list,
+    out_dtype,
+    rank,
+    require_constant,
+)
+from yobx.tensorflow.register import register_tf_op_converter
 from yobx.xbuilder import GraphBuilder
-
-from ..register import register_tf_op_converter
-from ._op import ALL, MOVABLE, attr, constant, int_list, out_dtype, rank, require_constant
 
 
 def _block_shape(g: GraphBuilder, op: Any) -> list[int]:

@@ -8,13 +8,15 @@ import numpy as np
 
 from yobx.lowering.casts import convert
 from yobx.lowering.dtypes import numpy_dtype
+from yobx.tensorflow.ops import _complex
+from yobx.tensorflow.ops._complex import COMPLEX, with_complex
+from yobx.tensorflow.ops._op import BOOL, NUMBERS, out_dtype
+from yobx.tensorflow.register import register_tf_op_converter
 from yobx.xbuilder import GraphBuilder
 
-from ..register import register_tf_op_converter
-from ._op import BOOL, NUMBERS, out_dtype
 
-
-@register_tf_op_converter("Cast", dtypes=(*NUMBERS, *BOOL))
+@register_tf_op_converter("Cast", dtypes=(*NUMBERS, *BOOL, *COMPLEX))
+@with_complex(_complex.cast)
 def convert_cast(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """Conversion of values; ``Truncate`` drops the low bits of the mantissa instead of rounding."""
     x, wanted = op.inputs[0].name, out_dtype(op)

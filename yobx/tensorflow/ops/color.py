@@ -9,10 +9,9 @@ import numpy as np
 from yobx.lowering.casts import cast
 from yobx.lowering.legalise import legal
 from yobx.lowering.transcendental import const
+from yobx.tensorflow.ops._op import FLOATS
+from yobx.tensorflow.register import register_tf_op_converter
 from yobx.xbuilder import GraphBuilder
-
-from ..register import register_tf_op_converter
-from ._op import FLOATS
 
 _LAST = np.array([-1], np.int64)
 
@@ -28,9 +27,7 @@ def _to_hsv(g: GraphBuilder, x: str) -> tuple[str, str, str]:
     value = legal(g).ReduceMax(x, _LAST, keepdims=1)
     spread = legal(g).Sub(value, legal(g).ReduceMin(x, _LAST, keepdims=1))
     zero, one = const(g, x, 0), const(g, x, 1)
-    saturation = legal(g).Where(
-        legal(g).Greater(value, zero), legal(g).Div(spread, value), zero
-    )
+    saturation = legal(g).Where(legal(g).Greater(value, zero), legal(g).Div(spread, value), zero)
     norm = legal(g).Div(const(g, x, 1.0 / 6.0), spread)
 
     def sector(a: str, b: str, shift: float) -> Any:
@@ -57,9 +54,7 @@ def _to_rgb(g: GraphBuilder, hue: str, saturation: str, value: str) -> str:
 
     colors = [level(3, True), level(2, False), level(4, False)]
     dark = legal(g).Sub(one, saturation)
-    parts = [
-        legal(g).Mul(legal(g).Add(dark, legal(g).Mul(saturation, c)), value) for c in colors
-    ]
+    parts = [legal(g).Mul(legal(g).Add(dark, legal(g).Mul(saturation, c)), value) for c in colors]
     return str(g.op.Concat(*parts, axis=-1))
 
 
@@ -106,5 +101,3 @@ def convert_hue(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: An
     whole = g.op.Sub(turned, g.op.Floor(turned))
     image = _to_rgb(g, whole, saturation, value)
     return cast(g, image, op.outputs[0].dtype.as_numpy_dtype, outputs=outputs[:1])
-
-

@@ -11,10 +11,11 @@ from yobx.lowering.casts import cast
 from yobx.lowering.dtypes import numpy_dtype
 from yobx.lowering.legalise import legal
 from yobx.lowering.transcendental import in_float32
+from yobx.tensorflow.ops import _complex
+from yobx.tensorflow.ops._complex import with_complex
+from yobx.tensorflow.ops._op import ALL, MOVABLE, out_dtype
+from yobx.tensorflow.register import register_tf_op_converter
 from yobx.xbuilder import GraphBuilder
-
-from ..register import register_tf_op_converter
-from ._op import ALL, MOVABLE, out_dtype
 
 _PASS_THROUGH = (
     "CheckNumerics",
@@ -33,6 +34,7 @@ _PASS_THROUGH = (
 
 
 @register_tf_op_converter("Const")
+@with_complex(_complex.constant_pairs)
 def convert_const(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """A constant tensor."""
     import tensorflow as tf
@@ -120,4 +122,3 @@ def convert_linspace(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], o
     last = g.op.And(g.op.Equal(index, g.op.Sub(num, one)), g.op.Greater(num, one))
     value = g.op.Where(last, stop, line)
     return cast(g, value, out_dtype(op), outputs=outputs[:1])
-

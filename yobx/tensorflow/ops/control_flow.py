@@ -13,15 +13,14 @@ from yobx.lowering.legalise import legal
 from yobx.tensorflow.conversion import current_conversion
 from yobx.tensorflow.function_body import convert_function_body
 from yobx.tensorflow.graph_walk import function_graph
+from yobx.tensorflow.ops._loop import BodyView, Bound, LoopPlan, plan_loop
+from yobx.tensorflow.ops._op import constant
+from yobx.tensorflow.register import register_tf_op_converter
 from yobx.xbuilder import GraphBuilder
-
-from ..register import register_tf_op_converter
-from ._loop import BodyView, Bound, LoopPlan, plan_loop
-from ._op import constant
 
 
 def _truth(g: GraphBuilder, tensor: Any) -> str:
-    """Return a condition as a boolean scalar: a number is true unless zero, a string unless empty."""
+    """Return a condition as a boolean scalar; zero and the empty string are false."""
     name = str(tensor.name)
     if tensor.dtype.name == "bool":
         return shapes.scalar(g, name)
@@ -42,7 +41,7 @@ def _branch(g: GraphBuilder, op: Any, function: str, first: int) -> GraphBuilder
     )
     for i, value in enumerate(values):
         if _is_value(op, i):
-            sub.make_tensor_output(f"branch_{i}", source=sub.op.Identity(value))
+            sub.make_tensor_output(f"{op.name}/branch_{i}", source=sub.op.Identity(value))
     return sub
 
 
@@ -64,9 +63,7 @@ def convert_if(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any
     known = constant(g, op, 0)
     if known is not None:
         chosen = names[0] if bool(known) else names[1]
-        values = convert_function_body(
-            g, chosen, [t.name for t in op.inputs[1:]], prefix=op.name
-        )
+        values = convert_function_body(g, chosen, [t.name for t in op.inputs[1:]], prefix=op.name)
         return _bind(g, op, outputs, values)
     branches = [_branch(g, op, name, 1) for name in names]
     return _emit_if(g, op, _truth(g, op.inputs[0]), branches, outputs)
@@ -112,7 +109,7 @@ def _emit_case(
         _emit_case(else_branch, op, index, names, first + 1, inner)
         for i, name in enumerate(inner):
             if _is_value(op, i):
-                else_branch.make_tensor_output(f"branch_{i}", source=name)
+                else_branch.make_tensor_output(f"{op.name}/branch_{i}", source=name)
     return _emit_if(g, op, chosen, [then_branch, else_branch], outputs)
 
 
@@ -220,9 +217,7 @@ def _emit_loop(loop: _Loop, trips: Any) -> list[str]:
             condition = convert_function_body(
                 loop.g, loop.cond, loop.initial, prefix=f"{loop.op.name}_first"
             )[0]
-        made = loop.g.op.Loop(
-            limit, condition, *names, body=sub, outputs=count, name=loop.op.name
-        )
+        made = loop.g.op.Loop(limit, condition, *names, body=sub, outputs=count, name=loop.op.name)
     return [made] if isinstance(made, str) else list(made)
 
 
@@ -233,11 +228,11 @@ def _convert_body(
     plan, g = loop.plan, loop.g
     scan = isinstance(trips, int) and trips > 0
     state = [
-        (f"state_{k}", g.get_type(loop.initial[k]), _declared_dims(loop, k, loose))
+        (f"{loop.op.name}/state_{k}", g.get_type(loop.initial[k]), _declared_dims(loop, k, loose))
         for k in plan.carried
     ]
-    step: tuple[str, Any, Any] = ("step", np.int64, [])
-    inputs = [*state, step] if scan else [step, ("again", np.bool_, []), *state]
+    step: tuple[str, Any, Any] = (f"{loop.op.name}/step", np.int64, [])
+    inputs = [*state, step] if scan else [step, (f"{loop.op.name}/again", np.bool_, []), *state]
     sub = g.subgraph(f"{loop.op.name}_body", inputs=inputs)
     formal = list(sub.input_names)
     index, first = (formal[-1], 0) if scan else (formal[0], 2)
@@ -248,10 +243,10 @@ def _convert_body(
     values = convert_function_body(sub, view, current, prefix=loop.op.name)
     if not scan:
         again = formal[1] if trips is not None else _again(loop, sub, current, values)
-        sub.make_tensor_output("again_out", source=sub.op.Identity(again))
+        sub.make_tensor_output(f"{loop.op.name}/again_out", source=sub.op.Identity(again))
     results = []
     for i, value in enumerate(values):
-        results.append(sub.make_tensor_output(f"out_{i}", source=sub.op.Identity(value)))
+        results.append(sub.make_tensor_output(f"{loop.op.name}/out_{i}", source=sub.op.Identity(value)))
     changed = _changed_axes(loop, sub, state, values)
     return sub, results, changed
 
@@ -304,8 +299,10 @@ def _final_values(loop: _Loop, trips: Any, results: list[str]) -> list[str]:
     for k, (index, source) in plan.replaced.items():
         final[k] = _replaced_list(loop, trips, k, index, final[source])
     for k in plan.counters - set(plan.carried):
-        total = np.array(trips, np.int64) if isinstance(trips, int) else g.op.Max(
-            trips, np.array(0, np.int64)
+        total = (
+            np.array(trips, np.int64)
+            if isinstance(trips, int)
+            else g.op.Max(trips, np.array(0, np.int64))
         )
         end = g.op.Add(to_int64(g, final[k]), total)
         final[k] = cast(g, end, g.get_type(loop.initial[k]))
@@ -325,8 +322,9 @@ def _replaced_list(loop: _Loop, trips: Any, k: int, index: int, value: str) -> s
     g, items = loop.g, loop.initial[k]
     if not isinstance(trips, int):
         # Without any turn the element keeps what it was.
-        before = lists.grow(g, items, [shapes.axis_size(g, value, i) for i in
-                                       range(shapes.rank(g, value))])
+        before = lists.grow(
+            g, items, [shapes.axis_size(g, value, i) for i in range(shapes.rank(g, value))]
+        )
         place = np.array(index, np.int64)
         old = g.op.Gather(before, place, axis=0)
         value = legal(g).Where(_has_run(loop, trips), value, old)

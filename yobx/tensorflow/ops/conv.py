@@ -11,11 +11,19 @@ from yobx.lowering.conv import conv, conv_transpose, permute_weights
 from yobx.lowering.legalise import legal
 from yobx.lowering.padding import Window, same_pads
 from yobx.lowering.shapes import Dim
+from yobx.tensorflow.ops._op import (
+    FLOATS,
+    NUMBERS,
+    attr,
+    constant,
+    data_format,
+    dims,
+    rank,
+    unsupported,
+)
+from yobx.tensorflow.ops._window import in_channels_first, padding_pairs, spatial, window_of
+from yobx.tensorflow.register import register_tf_op_converter
 from yobx.xbuilder import GraphBuilder
-
-from ..register import register_tf_op_converter
-from ._op import FLOATS, NUMBERS, attr, constant, data_format, dims, rank, unsupported
-from ._window import in_channels_first, padding_pairs, spatial, window_of
 
 _WEIGHT_FORMAT = {2: "NHWC", 3: "NDHWC"}
 
@@ -51,9 +59,7 @@ def convert_conv(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: A
         pairs = padding_pairs(g, op, x, window, _WEIGHT_FORMAT[n])
         return conv(g, x, w, window, pairs, group=group, outputs=names, name=op.name)
 
-    return in_channels_first(
-        g, op, op.inputs[0].name, n, outputs, compute, _WEIGHT_FORMAT[n]
-    )
+    return in_channels_first(g, op, op.inputs[0].name, n, outputs, compute, _WEIGHT_FORMAT[n])
 
 
 @register_tf_op_converter("Conv", dtypes=(*FLOATS, "int32"))
@@ -123,7 +129,9 @@ def _depthwise_weights(g: GraphBuilder, op: Any, name: str, shape: tuple[int, ..
     shapes.reshape(g, turned, list(shape), outputs=[name])
 
 
-@register_tf_op_converter(("Conv2DBackpropInput", "Conv3DBackpropInputV2"), dtypes=(*FLOATS, "int32", "int64"))
+@register_tf_op_converter(
+    ("Conv2DBackpropInput", "Conv3DBackpropInputV2"), dtypes=(*FLOATS, "int32", "int64")
+)
 def convert_conv_transpose(
     g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any
 ) -> str:

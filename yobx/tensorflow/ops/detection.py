@@ -8,10 +8,9 @@ import numpy as np
 
 from yobx.lowering import shapes
 from yobx.lowering.casts import cast, to_int64
+from yobx.tensorflow.ops._op import FLOATS32, INTS, attr, require_constant, unsupported
+from yobx.tensorflow.register import register_tf_op_converter
 from yobx.xbuilder import GraphBuilder
-
-from ..register import register_tf_op_converter
-from ._op import FLOATS32, INTS, attr, require_constant, unsupported
 
 F = np.float32
 _FIRST = np.array([0], np.int64)
@@ -119,9 +118,7 @@ def _class_grid(
     return boxes, str(kept), str(label)
 
 
-def _best_boxes(
-    g: GraphBuilder, op: Any, outputs: list[str], parts: list[str], total: int
-) -> str:
+def _best_boxes(g: GraphBuilder, op: Any, outputs: list[str], parts: list[str], total: int) -> str:
     """Write the ``total`` best boxes, their scores, classes and number."""
     boxes, scores, labels = parts
     width = g.op.Shape(scores, start=1, end=2)
@@ -162,8 +159,10 @@ def convert_crop_and_resize(
     rows, columns = axes
     result = None
     for y, wy in ((rows[0], rows[2]), (rows[1], rows[3])) if linear else ((rows[0], None),):
-        for x, wx in ((columns[0], columns[2]), (columns[1], columns[3])) if linear else (
-            (columns[0], None),
+        for x, wx in (
+            ((columns[0], columns[2]), (columns[1], columns[3]))
+            if linear
+            else ((columns[0], None),)
         ):
             pixel = _pixels(g, image, owner, y, x)
             if wy is not None:

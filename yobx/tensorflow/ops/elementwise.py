@@ -5,10 +5,21 @@ from __future__ import annotations
 from typing import Any
 
 from yobx.lowering.legalise import legal
+from yobx.tensorflow.ops import _complex
+from yobx.tensorflow.ops._complex import COMPLEX, with_complex
+from yobx.tensorflow.ops._op import (
+    ALL,
+    BOOL,
+    FLOATS,
+    FLOATS32,
+    INTS,
+    MOVABLE,
+    NUMBERS,
+    STRING,
+    UINTS,
+)
+from yobx.tensorflow.register import register_tf_op_converter
 from yobx.xbuilder import GraphBuilder
-
-from ..register import register_tf_op_converter
-from ._op import ALL, BOOL, FLOATS, FLOATS32, INTS, MOVABLE, NUMBERS, STRING, UINTS
 
 #: TensorFlow op -> (ONNX op, dtypes). float64 is missing where onnxruntime has no such kernel.
 UNARY: dict[str, tuple[str, tuple[str, ...]]] = {
@@ -18,14 +29,12 @@ UNARY: dict[str, tuple[str, tuple[str, ...]]] = {
     "Atan": ("Atan", FLOATS32),
     "Ceil": ("Ceil", FLOATS),
     "Cos": ("Cos", FLOATS),
-    "Exp": ("Exp", FLOATS),
     "Floor": ("Floor", FLOATS),
     "Invert": ("BitwiseNot", (*INTS, *UINTS)),
     "IsInf": ("IsInf", (*FLOATS, *BOOL)),
     "IsNan": ("IsNaN", (*FLOATS, *BOOL)),
     "Log": ("Log", FLOATS),
     "LogicalNot": ("Not", BOOL),
-    "Neg": ("Neg", (*FLOATS, *INTS)),
     "Rint": ("Round", ("float32", "float64")),
     "Round": ("Round", FLOATS),
     "Sigmoid": ("Sigmoid", FLOATS),
@@ -35,7 +44,6 @@ UNARY: dict[str, tuple[str, tuple[str, ...]]] = {
 }
 
 BINARY: dict[str, tuple[str, tuple[str, ...]]] = {
-    "Sub": ("Sub", NUMBERS),
     "BitwiseAnd": ("BitwiseAnd", (*INTS, *UINTS)),
     "BitwiseOr": ("BitwiseOr", (*INTS, *UINTS)),
     "BitwiseXor": ("BitwiseXor", (*INTS, *UINTS)),
@@ -47,7 +55,6 @@ BINARY: dict[str, tuple[str, tuple[str, ...]]] = {
     "LogicalOr": ("Or", BOOL),
     "Maximum": ("Max", NUMBERS),
     "Minimum": ("Min", NUMBERS),
-    "RealDiv": ("Div", FLOATS),
 }
 
 
@@ -69,7 +76,29 @@ for _name, (_, _dtypes) in BINARY.items():
     register_tf_op_converter(_name, dtypes=_dtypes)(convert_binary)
 
 
-@register_tf_op_converter(("Add", "AddV2"), dtypes=(*NUMBERS, *STRING))
+#: The same for operations that also have a complex form.
+WITH_COMPLEX = {
+    "Exp": ("Exp", FLOATS, _complex.unary),
+    "Neg": ("Neg", (*FLOATS, *INTS), _complex.unary),
+    "RealDiv": ("Div", FLOATS, _complex.binary),
+    "Sub": ("Sub", NUMBERS, _complex.binary),
+}
+
+
+def convert_with_complex(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+    """One ONNX operator on the inputs."""
+    emit = getattr(legal(g), WITH_COMPLEX[op.type][0])
+    return str(emit(*(i.name for i in op.inputs), outputs=outputs[:1], name=op.name))
+
+
+for _name, (_, _dtypes, _form) in WITH_COMPLEX.items():
+    register_tf_op_converter(_name, dtypes=(*_dtypes, *COMPLEX))(
+        with_complex(_form)(convert_with_complex)
+    )
+
+
+@register_tf_op_converter(("Add", "AddV2"), dtypes=(*NUMBERS, *STRING, *COMPLEX))
+@with_complex(_complex.binary)
 def convert_add(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """Sum of two tensors; of strings, their concatenation."""
     x, y = (i.name for i in op.inputs)

@@ -11,10 +11,9 @@ from yobx.lowering.casts import cast, to_int64
 from yobx.lowering.gather import gather, gather_batched
 from yobx.lowering.legalise import legal
 from yobx.lowering.scatter import scatter_nd
+from yobx.tensorflow.ops._op import ALL, MOVABLE, NUMBERS, attr, out_dtype, rank, require_constant
+from yobx.tensorflow.register import register_tf_op_converter
 from yobx.xbuilder import GraphBuilder
-
-from ..register import register_tf_op_converter
-from ._op import ALL, MOVABLE, NUMBERS, attr, out_dtype, rank, require_constant
 
 
 def _index(g: GraphBuilder, tensor: Any) -> str:

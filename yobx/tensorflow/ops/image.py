@@ -16,10 +16,18 @@ from yobx.lowering.resample import (
     kernel_weights,
     resample,
 )
+from yobx.tensorflow.ops._op import (
+    FLOATS,
+    INTS,
+    MOVABLE,
+    attr,
+    constant,
+    dims,
+    require_constant,
+    unsupported,
+)
+from yobx.tensorflow.register import register_tf_op_converter
 from yobx.xbuilder import GraphBuilder
-
-from ..register import register_tf_op_converter
-from ._op import FLOATS, INTS, MOVABLE, attr, constant, dims, require_constant, unsupported
 
 _IMAGES = (*FLOATS, *INTS, "uint8", "uint16")
 
@@ -47,9 +55,7 @@ def convert_bilinear(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], o
     align, half = _flags(op)
     mode = "align_corners" if align else "half_pixel" if half else "asymmetric"
     x = channels_first(g, cast(g, op.inputs[0].name, np.float32), 4)
-    sizes = g.op.Concat(
-        g.op.Shape(x, start=0, end=2), shapes.vector(g, op.inputs[1].name), axis=0
-    )
+    sizes = g.op.Concat(g.op.Shape(x, start=0, end=2), shapes.vector(g, op.inputs[1].name), axis=0)
     resized = g.op.Resize(
         x, None, None, sizes, mode="linear", coordinate_transformation_mode=mode, name=op.name
     )
@@ -71,7 +77,7 @@ def convert_nearest(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op
         else:
             index = _nearest_dynamic(g, x, axis, sizes, i, *_flags(op))
         x = g.op.Gather(x, index, axis=axis, outputs=names, name=op.name)
-    return x
+    return str(x)
 
 
 def _nearest_static(size: int, wanted: int, align: bool, half: bool) -> np.ndarray[Any, Any]:
@@ -80,7 +86,7 @@ def _nearest_static(size: int, wanted: int, align: bool, half: bool) -> np.ndarr
     place = (np.arange(wanted, dtype=f) + f(0.5 if half else 0.0)) * scale
     # Halves go away from zero here, which for places >= 0 is upwards.
     index = np.floor(place + f(0.5)) if align else np.floor(place)
-    return np.clip(index, 0, size - 1).astype(np.int64)
+    return np.asarray(np.clip(index, 0, size - 1), np.int64)
 
 
 def _nearest_dynamic(
@@ -94,9 +100,7 @@ def _nearest_dynamic(
     bottom = cast(g, wanted, f)
     scale = g.op.Div(top, bottom)
     if align:
-        corners = g.op.Div(
-            cast(g, last, f), cast(g, g.op.Max(g.op.Sub(wanted, one), one), f)
-        )
+        corners = g.op.Div(cast(g, last, f), cast(g, g.op.Max(g.op.Sub(wanted, one), one), f))
         scale = g.op.Where(g.op.Greater(wanted, one), corners, scale)
     steps = cast(g, g.op.Range(np.array(0, np.int64), wanted, one), f)
     place = g.op.Mul(g.op.Add(steps, f(0.5)) if half else steps, scale)

@@ -8,10 +8,9 @@ import numpy as np
 
 from yobx.lowering.casts import to_int64
 from yobx.lowering.legalise import legal
+from yobx.tensorflow.ops._op import FLOATS
+from yobx.tensorflow.register import register_tf_op_converter
 from yobx.xbuilder import GraphBuilder
-
-from ..register import register_tf_op_converter
-from ._op import FLOATS
 
 _LAST = np.array([-1], np.int64)
 

@@ -9,10 +9,10 @@ import numpy as np
 from yobx.lowering.casts import cast
 from yobx.lowering.einsum import einsum
 from yobx.lowering.legalise import legal
+from yobx.tensorflow.ops._op import FLOATS, INTS, UINTS, attr, out_dtype, rank
+from yobx.tensorflow.register import register_tf_op_converter
 from yobx.xbuilder import GraphBuilder
 
-from ..register import register_tf_op_converter
-from ._op import FLOATS, INTS, UINTS, attr, out_dtype, rank
 
 def _swapped(g: GraphBuilder, x: str, n: int, swap: bool) -> str:
     """Return ``x`` with its last two axes exchanged; a constant is exchanged while converting."""
@@ -66,5 +66,3 @@ def convert_cross(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: 
     left = legal(g).Mul(turned(a, [1, 2, 0]), turned(b, [2, 0, 1]))
     right = legal(g).Mul(turned(a, [2, 0, 1]), turned(b, [1, 2, 0]))
     return str(legal(g).Sub(left, right, outputs=outputs[:1], name=op.name))
-
-

@@ -10,10 +10,9 @@ from yobx.lowering import shapes
 from yobx.lowering.casts import to_int64
 from yobx.lowering.diagonals import band_mask, embed_diagonal, row_minus_column, zero_like
 from yobx.lowering.legalise import legal
+from yobx.tensorflow.ops._op import ALL, MOVABLE, constant, rank, unsupported
+from yobx.tensorflow.register import register_tf_op_converter
 from yobx.xbuilder import GraphBuilder
-
-from ..register import register_tf_op_converter
-from ._op import ALL, MOVABLE, constant, rank, unsupported
 
 
 def _distance(g: GraphBuilder, x: str) -> str:
@@ -149,5 +148,3 @@ def convert_set_diag(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], o
     where = g.op.Equal(distance, np.array(k, np.int64))
     wide = g.op.Gather(diagonal, g.op.Where(where, position, zero), axis=-1)
     return str(legal(g).Where(where, wide, x, outputs=outputs[:1], name=op.name))
-
-

@@ -9,11 +9,10 @@ import numpy as np
 from yobx.lowering.casts import cast
 from yobx.lowering.legalise import legal
 from yobx.lowering.transcendental import const
+from yobx.tensorflow.ops._op import FLOATS32, attr, data_format, rank
+from yobx.tensorflow.ops._window import in_channels_first
+from yobx.tensorflow.register import register_tf_op_converter
 from yobx.xbuilder import GraphBuilder
-
-from ..register import register_tf_op_converter
-from ._op import FLOATS32, attr, data_format, rank
-from ._window import in_channels_first
 
 
 def _default_format(n: int) -> str:
@@ -92,5 +91,3 @@ def _training_outputs(
         g.alias(name, source)
     if len(outputs) > 5:
         g.make_initializer(outputs[5], np.zeros((0,), np.float32))
-
-

@@ -8,10 +8,9 @@ import numpy as np
 
 from yobx.lowering import shapes
 from yobx.lowering.legalise import legal
+from yobx.tensorflow.ops._op import MOVABLE, attr, constant, rank
+from yobx.tensorflow.register import register_tf_op_converter
 from yobx.xbuilder import GraphBuilder
-
-from ..register import register_tf_op_converter
-from ._op import MOVABLE, attr, constant, rank
 
 
 def _pads(g: GraphBuilder, op: Any) -> Any:
@@ -60,7 +59,9 @@ def _symmetric(g: GraphBuilder, op: Any, x: str, outputs: list[str]) -> str:
             before, after = (g.op.Gather(row, np.array(i, np.int64)) for i in (0, 1))
         size = g.op.Squeeze(g.op.Shape(x, start=axis, end=axis + 1))
         position = g.op.Range(g.op.Neg(before), g.op.Add(size, after), one)
-        mirrored = g.op.Where(g.op.Less(position, zero), g.op.Sub(g.op.Neg(position), one), position)
+        mirrored = g.op.Where(
+            g.op.Less(position, zero), g.op.Sub(g.op.Neg(position), one), position
+        )
         beyond = g.op.Sub(g.op.Sub(g.op.Add(size, size), one), mirrored)
         index = g.op.Where(g.op.Less(mirrored, size), mirrored, beyond)
         x = g.op.Gather(x, index, axis=axis)

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-
 from yobx.lowering.padding import Window
 from yobx.lowering.pool import average_pool, max_pool
+from yobx.tensorflow.ops._op import (
+    FLOATS,
+    NUMBERS,
+    attr,
+    data_format,
+    int_list,
+    require_constant,
+    unsupported,
+)
+from yobx.tensorflow.ops._window import in_channels_first, padding_pairs, spatial
+from yobx.tensorflow.register import register_tf_op_converter
 from yobx.xbuilder import GraphBuilder
-
-from ..register import register_tf_op_converter
-from ._op import FLOATS, NUMBERS, attr, data_format, int_list, require_constant, unsupported
-from ._window import in_channels_first, padding_pairs, spatial
 
 _FORMAT = {4: "NHWC", 5: "NDHWC"}
 
@@ -78,5 +84,3 @@ def convert_max_pool_with_argmax(
     to = 7 if op.outputs[1].dtype.name == "int64" else 6
     g.op.Cast(indices, to=to, outputs=outputs[1:2])
     return outputs[0]
-
-

@@ -8,17 +8,18 @@ import numpy as np
 
 from yobx.lowering.legalise import legal
 from yobx.lowering.transcendental import const
+from yobx.tensorflow.ops._op import FLOATS, attr, unsupported
+from yobx.tensorflow.register import register_tf_op_converter
 from yobx.xbuilder import GraphBuilder
-
-from ..register import register_tf_op_converter
-from ._op import FLOATS, attr, unsupported
 
 F = np.float32
 
 
 def _levels(op: Any) -> tuple[float, float]:
     """Return the smallest and the largest level."""
-    return (1.0 if bool(attr(op, "narrow_range")) else 0.0), float(2 ** int(attr(op, "num_bits")) - 1)
+    return (1.0 if bool(attr(op, "narrow_range")) else 0.0), float(
+        2 ** int(attr(op, "num_bits")) - 1
+    )
 
 
 def _fake_quant(g: GraphBuilder, op: Any, x: str, low: str, high: str, outputs: list[str]) -> str:
@@ -82,9 +83,7 @@ def convert_quantize_and_dequantize(
     if bool(attr(op, "range_given")):
         low, high = op.inputs[1].name, op.inputs[2].name
     else:
-        low, high = (
-            getattr(legal(g), f"Reduce{k}")(x, keepdims=0) for k in ("Min", "Max")
-        )
+        low, high = (getattr(legal(g), f"Reduce{k}")(x, keepdims=0) for k in ("Min", "Max"))
     bottom = float(-(2 ** (bits - 1)) + int(narrow)) if signed else 0.0
     top = float(2 ** (bits - 1) - 1) if signed else float(2**bits - 1)
     return _symmetric(g, op, x, (low, high), (bottom, top), outputs[:1])
@@ -117,5 +116,3 @@ def _symmetric(
     else:
         level = legal(g).Round(steps)
     return str(legal(g).Div(level, scale, outputs=outputs, name=op.name))
-
-

@@ -12,10 +12,9 @@ from yobx.lowering.integers import floor_divide
 from yobx.lowering.legalise import legal
 from yobx.lowering.reduce import reduce
 from yobx.lowering.scatter import scatter_nd
+from yobx.tensorflow.ops._op import ALL, FLOATS, INTS, NUMBERS, out_dtype, rank, unsupported
+from yobx.tensorflow.register import register_tf_op_converter
 from yobx.xbuilder import GraphBuilder
-
-from ..register import register_tf_op_converter
-from ._op import ALL, FLOATS, INTS, NUMBERS, out_dtype, rank, unsupported
 
 _ZERO = np.array([0], np.int64)
 _ONE = np.array([1], np.int64)
@@ -146,9 +145,7 @@ def convert_sparse_reshape(
 
 
 @register_tf_op_converter("SparseTensorDenseMatMul", dtypes=(*FLOATS, *INTS))
-def convert_sparse_matmul(
-    g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any
-) -> str:
+def convert_sparse_matmul(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """Product of a sparse and a dense matrix, the sparse one made dense."""
     index, values, shape, dense = (i.name for i in op.inputs)
     zero = np.array(0, op.outputs[0].dtype.as_numpy_dtype)

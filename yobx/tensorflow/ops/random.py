@@ -9,10 +9,9 @@ import numpy as np
 
 from yobx.lowering import shapes
 from yobx.lowering.casts import cast, to_int64
+from yobx.tensorflow.ops._op import FLOATS, attr, unsupported
+from yobx.tensorflow.register import register_tf_op_converter
 from yobx.xbuilder import GraphBuilder
-
-from ..register import register_tf_op_converter
-from ._op import FLOATS, attr, unsupported
 
 F = np.float32
 _INDEX = ("int32", "int64", "uint64", "uint32")
@@ -109,7 +108,9 @@ def convert_multinomial(g: GraphBuilder, sts: dict[str, Any], outputs: list[str]
     """Classes drawn by unnormalised log-probabilities: the largest after Gumbel noise."""
     logits = cast(g, op.inputs[0].name, F)
     count = shapes.vector(g, op.inputs[1].name)
-    shape = g.op.Concat(shapes.shape_of(g, logits, 0, 1), count, shapes.shape_of(g, logits, 1), axis=0)
+    shape = g.op.Concat(
+        shapes.shape_of(g, logits, 0, 1), count, shapes.shape_of(g, logits, 1), axis=0
+    )
     tiny = float(np.finfo(F).tiny)
     uniform = _draw(g, op, "RandomUniformLike", shape, low=tiny, high=1.0)
     noise = g.op.Neg(g.op.Log(g.op.Neg(g.op.Log(uniform))))
@@ -142,5 +143,3 @@ def convert_poisson(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op
     below = cast(g, g.op.Less(reached, uniform), np.int64)
     count = g.op.ReduceSum(below, np.array([-1], np.int64), keepdims=0)
     return _finish(g, op, count, outputs)
-
-

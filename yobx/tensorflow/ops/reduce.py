@@ -11,10 +11,20 @@ from yobx.lowering.casts import cast
 from yobx.lowering.legalise import legal
 from yobx.lowering.reduce import reduce, reduce_logical
 from yobx.lowering.transcendental import const
+from yobx.tensorflow.ops import _complex
+from yobx.tensorflow.ops._complex import COMPLEX, with_complex
+from yobx.tensorflow.ops._op import (
+    BOOL,
+    FLOATS,
+    MOVABLE,
+    NUMBERS,
+    attr,
+    constant,
+    out_dtype,
+    require_constant,
+)
+from yobx.tensorflow.register import register_tf_op_converter
 from yobx.xbuilder import GraphBuilder
-
-from ..register import register_tf_op_converter
-from ._op import BOOL, FLOATS, MOVABLE, NUMBERS, attr, constant, out_dtype, require_constant
 
 
 def _axes(g: GraphBuilder, op: Any, index: int = 1) -> Any:
@@ -29,7 +39,9 @@ def _keep(op: Any) -> bool:
     return bool(attr(op, "keep_dims"))
 
 
-@register_tf_op_converter(("Sum", "Mean", "Max", "Min", "Prod"), dtypes=NUMBERS)
+@register_tf_op_converter(("Sum", "Mean"), dtypes=(*NUMBERS, *COMPLEX))
+@register_tf_op_converter(("Max", "Min", "Prod"), dtypes=NUMBERS)
+@with_complex(_complex.reduction)
 def convert_reduce(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """Sum, mean, maximum, minimum or product over axes."""
     x = op.inputs[0].name

@@ -17,10 +17,9 @@ from yobx.lowering.segments import (
     segment_reduce,
     sorted_segment_count,
 )
+from yobx.tensorflow.ops._op import ALL, FLOATS, INTS, NUMBERS, attr, rank
+from yobx.tensorflow.register import register_tf_op_converter
 from yobx.xbuilder import GraphBuilder
-
-from ..register import register_tf_op_converter
-from ._op import ALL, FLOATS, INTS, NUMBERS, attr, rank
 
 
 @register_tf_op_converter(
@@ -115,9 +114,7 @@ def convert_stitch(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op:
         rest = [shapes.axis_size(g, data, d) for d in range(batch, rank(g, op, count + i))]
         flat = shapes.vector(g, index)
         places.append(flat)
-        rows.append(
-            data if batch == 1 else shapes.reshape(g, data, [str(g.op.Shape(flat)), *rest])
-        )
+        rows.append(data if batch == 1 else shapes.reshape(g, data, [str(g.op.Shape(flat)), *rest]))
     index = places[0] if count == 1 else g.op.Concat(*places, axis=0)
     values = rows[0] if count == 1 else g.op.Concat(*rows, axis=0)
     none = np.array([-1], np.int64)

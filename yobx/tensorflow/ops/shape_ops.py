@@ -10,10 +10,21 @@ from yobx.lowering import shapes
 from yobx.lowering.casts import cast, to_int64
 from yobx.lowering.gather import gather
 from yobx.lowering.legalise import legal
+from yobx.tensorflow.ops import _complex
+from yobx.tensorflow.ops._complex import COMPLEX, with_complex
+from yobx.tensorflow.ops._op import (
+    ALL,
+    attr,
+    constant,
+    data_format,
+    dims,
+    out_dtype,
+    rank,
+    require_constant,
+    unsupported,
+)
+from yobx.tensorflow.register import register_tf_op_converter
 from yobx.xbuilder import GraphBuilder
-
-from ..register import register_tf_op_converter
-from ._op import ALL, attr, constant, data_format, dims, out_dtype, rank, require_constant, unsupported
 
 
 @register_tf_op_converter(("Shape", "ShapeN"), dtypes=ALL)
@@ -42,7 +53,8 @@ def convert_rank(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: A
     return cast(g, count, np.int32, outputs=outputs[:1])
 
 
-@register_tf_op_converter("Reshape", dtypes=ALL)
+@register_tf_op_converter("Reshape", dtypes=(*ALL, *COMPLEX))
+@with_complex(_complex.reshape)
 def convert_reshape(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """The same elements in another shape; 0 is a size of zero, -1 is inferred."""
     x = op.inputs[0].name
@@ -54,7 +66,8 @@ def convert_reshape(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op
     return str(g.op.Reshape(x, shape, allowzero=1, outputs=outputs[:1], name=op.name))
 
 
-@register_tf_op_converter(("Transpose", "ConjugateTranspose"), dtypes=ALL)
+@register_tf_op_converter(("Transpose", "ConjugateTranspose"), dtypes=(*ALL, *COMPLEX))
+@with_complex(_complex.transpose)
 def convert_transpose(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """Permutation of the axes."""
     order = require_constant(g, op, 1, "perm")
@@ -62,7 +75,8 @@ def convert_transpose(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], 
     return str(g.op.Transpose(op.inputs[0].name, perm=perm, outputs=outputs[:1], name=op.name))
 
 
-@register_tf_op_converter("ExpandDims", dtypes=ALL)
+@register_tf_op_converter("ExpandDims", dtypes=(*ALL, *COMPLEX))
+@with_complex(_complex.expand_dims)
 def convert_expand_dims(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """A new axis of size 1."""
     axes = shapes.vector(g, op.inputs[1].name)
@@ -89,7 +103,8 @@ def convert_squeeze(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op
     return str(g.op.Squeeze(op.inputs[0].name, chosen, outputs=outputs[:1], name=op.name))
 
 
-@register_tf_op_converter(("Concat", "ConcatV2"), dtypes=ALL)
+@register_tf_op_converter(("Concat", "ConcatV2"), dtypes=(*ALL, *COMPLEX))
+@with_complex(_complex.concat)
 def convert_concat(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """Tensors one behind the other along an axis."""
     where = len(op.inputs) - 1 if op.type == "ConcatV2" else 0
@@ -98,7 +113,8 @@ def convert_concat(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op:
     return str(g.op.Concat(*parts, axis=axis, outputs=outputs[:1], name=op.name))
 
 
-@register_tf_op_converter("Pack", dtypes=ALL)
+@register_tf_op_converter("Pack", dtypes=(*ALL, *COMPLEX))
+@with_complex(_complex.concat)
 def convert_pack(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """Tensors of one shape stacked along a new axis."""
     axis = np.array([int(attr(op, "axis"))], np.int64)

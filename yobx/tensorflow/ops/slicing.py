@@ -11,10 +11,10 @@ from yobx.lowering import shapes
 from yobx.lowering.gather import gather
 from yobx.lowering.legalise import legal
 from yobx.lowering.shapes import Dim
+from yobx.tensorflow.ops._complex import COMPLEX
+from yobx.tensorflow.ops._op import ALL, attr, constant, dims, rank
+from yobx.tensorflow.register import register_tf_op_converter
 from yobx.xbuilder import GraphBuilder
-
-from ..register import register_tf_op_converter
-from ._op import ALL, attr, constant, dims, rank
 
 _LAST = np.iinfo(np.int64).max
 _FIRST = np.iinfo(np.int64).min + 1
@@ -84,9 +84,7 @@ def plan_strided_slice(g: GraphBuilder, op: Any, n: int, first: int = 1) -> Slic
     def is_set(name: str, index: int) -> bool:
         return bool(masks[name] & (1 << index))
 
-    inserted = sum(
-        is_set("new_axis", i) for i in range(spec.length) if not is_set("ellipsis", i)
-    )
+    inserted = sum(is_set("new_axis", i) for i in range(spec.length) if not is_set("ellipsis", i))
     has_ellipsis = any(is_set("ellipsis", i) for i in range(spec.length))
     consumed = spec.length - inserted - int(has_ellipsis)
     axis = position = 0
@@ -130,7 +128,7 @@ def _add_index(g: GraphBuilder, plan: SlicePlan, axis: int, index: Dim) -> None:
     plan.dropped.append(axis)
 
 
-@register_tf_op_converter("StridedSlice", dtypes=ALL)
+@register_tf_op_converter("StridedSlice", dtypes=(*ALL, *COMPLEX))
 def convert_strided_slice(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """Ranges, indices, new axes and an ellipsis, as in Python's ``x[...]``."""
     x = op.inputs[0].name
@@ -147,9 +145,7 @@ def convert_strided_slice(g: GraphBuilder, sts: dict[str, Any], outputs: list[st
         names = outputs[:1] if last == "dropped" else None
         x = g.op.Squeeze(x, np.array(plan.dropped, np.int64), outputs=names, name=op.name)
     if plan.added:
-        x = g.op.Unsqueeze(
-            x, np.array(plan.added, np.int64), outputs=outputs[:1], name=op.name
-        )
+        x = g.op.Unsqueeze(x, np.array(plan.added, np.int64), outputs=outputs[:1], name=op.name)
     if not plan.axes and not plan.added:
         g.alias(outputs[0], x)
     return str(x)
@@ -164,9 +160,7 @@ def _rank(g: GraphBuilder, op: Any) -> int:
     return 0 if ellipsis == 0 else rank(g, op, 0)
 
 
-def _cut(
-    g: GraphBuilder, x: str, plan: SlicePlan, outputs: list[str] | None, name: str
-) -> str:
+def _cut(g: GraphBuilder, x: str, plan: SlicePlan, outputs: list[str] | None, name: str) -> str:
     axes = np.array(plan.axes, np.int64)
     columns = [shapes.join_dims(g, c) for c in (plan.starts, plan.ends)]
     steps = None if all(s == 1 for s in plan.steps) else shapes.join_dims(g, plan.steps)
@@ -197,7 +191,9 @@ def convert_slice_update(g: GraphBuilder, sts: dict[str, Any], outputs: list[str
     plan = plan_strided_slice(g, op, n)
     one = np.array(1, np.int64)
     total = g.op.ReduceProd(g.op.Shape(x), keepdims=0)
-    flat_positions = g.op.Reshape(g.op.Range(np.array(0, np.int64), total, one), g.op.Shape(x), allowzero=1)
+    flat_positions = g.op.Reshape(
+        g.op.Range(np.array(0, np.int64), total, one), g.op.Shape(x), allowzero=1
+    )
     picked = _cut(g, flat_positions, plan, None, op.name) if plan.axes else flat_positions
     kept = g.op.Squeeze(picked, np.array(plan.dropped, np.int64)) if plan.dropped else picked
     if plan.added:

@@ -11,10 +11,7 @@ from yobx.lowering.bits import population_count
 from yobx.lowering.casts import cast, to_int64
 from yobx.lowering.legalise import legal
 from yobx.lowering.scatter import scatter_nd
-from yobx.xbuilder import GraphBuilder
-
-from ..register import register_tf_op_converter
-from ._op import (
+from yobx.tensorflow.ops._op import (
     ALL,
     FLOATS,
     INTS,
@@ -28,6 +25,8 @@ from ._op import (
     require_constant,
     unsupported,
 )
+from yobx.tensorflow.register import register_tf_op_converter
+from yobx.xbuilder import GraphBuilder
 
 _ONE = np.array(1, np.int64)
 _ZERO = np.array(0, np.int64)
@@ -64,8 +63,10 @@ def convert_nth_element(g: GraphBuilder, sts: dict[str, Any], outputs: list[str]
 def convert_in_top_k(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """Whether fewer than k predictions are larger than that of the target class."""
     scores, target = op.inputs[0].name, to_int64(g, op.inputs[1].name)
-    k = shapes.vector(g, op.inputs[2].name) if op.type == "InTopKV2" else np.array(
-        int(attr(op, "k")), np.int64
+    k = (
+        shapes.vector(g, op.inputs[2].name)
+        if op.type == "InTopKV2"
+        else np.array(int(attr(op, "k")), np.int64)
     )
     classes = shapes.shape_of(g, scores, 1)
     inside = g.op.And(g.op.GreaterOrEqual(target, _ZERO), g.op.Less(target, classes))
@@ -225,5 +226,3 @@ def convert_bitcast(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op
             op, "only integers of one width can be reread", f"{source.name} to {target.name}"
         )
     return cast(g, op.inputs[0].name, out_dtype(op), outputs=outputs[:1])
-
-

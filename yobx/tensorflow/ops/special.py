@@ -8,10 +8,9 @@ import numpy as np
 
 from yobx.lowering import special
 from yobx.lowering.casts import cast
+from yobx.tensorflow.ops._op import FLOATS32
+from yobx.tensorflow.register import register_tf_op_converter
 from yobx.xbuilder import GraphBuilder
-
-from ..register import register_tf_op_converter
-from ._op import FLOATS32
 
 _DIRECT = {
     "Digamma": special.digamma,

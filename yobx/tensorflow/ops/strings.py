@@ -8,10 +8,20 @@ import numpy as np
 
 from yobx.lowering import shapes
 from yobx.lowering.casts import cast
+from yobx.tensorflow.ops._op import (
+    BOOL,
+    INTS,
+    STRING,
+    UINTS,
+    attr,
+    dims,
+    out_dtype,
+    rank,
+    require_constant,
+    unsupported,
+)
+from yobx.tensorflow.register import register_tf_op_converter
 from yobx.xbuilder import GraphBuilder
-
-from ..register import register_tf_op_converter
-from ._op import BOOL, INTS, STRING, UINTS, attr, dims, out_dtype, rank, require_constant, unsupported
 
 _ZERO = np.array([0], np.int64)
 _ONE = np.array([1], np.int64)

@@ -10,10 +10,9 @@ import numpy.typing as npt
 from yobx.lowering.casts import cast
 from yobx.lowering.legalise import legal
 from yobx.tensorflow.conversion import current_conversion
+from yobx.tensorflow.ops._op import out_dtype, unsupported
+from yobx.tensorflow.register import register_tf_op_converter
 from yobx.xbuilder import GraphBuilder
-
-from ..register import register_tf_op_converter
-from ._op import out_dtype, unsupported
 
 _ML = "ai.onnx.ml"
 _KINDS = {"object": "strings", "int64": "int64s", "float32": "floats"}
@@ -39,7 +38,7 @@ def _contents(op: Any, keys: str = "Tin", values: str = "Tout") -> tuple[Any, An
 
 
 def _as_text(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    if array.dtype != object:
+    if array.dtype.kind != "O":
         return array
     texts = [v.decode() if isinstance(v, bytes) else str(v) for v in array.ravel()]
     return np.array(texts, object).reshape(array.shape)
@@ -47,7 +46,7 @@ def _as_text(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 def _encoder_dtype(array: npt.NDArray[Any]) -> np.dtype[Any]:
     """Return the dtype in which the encoder holds keys or values."""
-    if array.dtype == object or array.dtype == np.float32:
+    if array.dtype.kind == "O" or array.dtype == np.float32:
         return array.dtype
     return np.dtype(np.int64) if array.dtype.kind in "iub" else np.dtype(np.float32)
 
@@ -73,14 +72,14 @@ def convert_find(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: A
         shape = g.op.Shape(x)
         return str(legal(g).Expand(default, shape, outputs=outputs[:1], name=op.name))
     held = _encoder_dtype(keys)
-    if held != object:
+    if held.kind != "O":
         x = cast(g, x, held)
     known = g.get_constant(default)
     kind = _encoder_dtype(values)
     direct = kind == values.dtype or values.dtype.kind in "iub"
     if known is not None and direct and np.size(known) == 1:
         fallback = np.ravel(_as_text(np.asarray(known)))[0]
-        fallback = str(fallback) if kind == object else kind.type(fallback).item()
+        fallback = str(fallback) if kind.kind == "O" else kind.type(fallback).item()
         found = _encode(g, x, keys.astype(held), values.astype(kind), fallback)
         return cast(g, found, out_dtype(op), outputs=outputs[:1])
     positions = np.arange(keys.size, dtype=np.int64)

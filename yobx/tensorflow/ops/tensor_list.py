@@ -11,10 +11,9 @@ from yobx.lowering.casts import cast, to_int64
 from yobx.lowering.dtypes import element_type, numpy_dtype
 from yobx.lowering.gather import gather
 from yobx.lowering.shapes import Dim
+from yobx.tensorflow.ops._op import constant, unsupported
+from yobx.tensorflow.register import register_tf_op_converter
 from yobx.xbuilder import GraphBuilder
-
-from ..register import register_tf_op_converter
-from ._op import constant, unsupported
 
 _ZERO = np.array([0], np.int64)
 _LAST = np.array([np.iinfo(np.int64).max], np.int64)
@@ -22,7 +21,7 @@ _LAST = np.array([np.iinfo(np.int64).max], np.int64)
 
 def _zero(op: Any) -> np.ndarray[Any, Any]:
     dtype = numpy_dtype(element_type(op.get_attr("element_dtype").as_numpy_dtype))
-    return np.array("", object) if dtype == object else np.array(0, dtype)
+    return np.array("", object) if dtype.kind == "O" else np.array(0, dtype)
 
 
 def _element_dims(g: GraphBuilder, op: Any, index: int) -> list[Dim]:
@@ -178,5 +177,3 @@ def convert_split(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: 
     each = int(lengths[0]) if lengths.size else 0
     parts: list[Dim] = [int(lengths.size), each, *rest]
     return g.alias(outputs[0], shapes.reshape(g, tensor, parts))
-
-

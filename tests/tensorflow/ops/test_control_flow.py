@@ -1,0 +1,234 @@
+"""Branches, loops and lists: nested, with captured values, with sizes that change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+import tensorflow as tf
+
+from tests.tensorflow.ops.op_cases import BINDINGS, Arg, Case, check
+from yobx.tensorflow import to_onnx
+from yobx.tensorflow.ops import register
+
+register()
+EMPTY = (*BINDINGS, {"n": 0, "m": 3, "k": 2})
+X = Arg("float32", ("n", 3))
+T = Arg("float32", ("n", "m", 3))
+FLAG = Arg("bool", (), values=(True,))
+OFF = Arg("bool", (), values=(False,))
+COUNT = Arg("int32", (), values=(4,))
+NONE = Arg("int32", (), values=(0,))
+WEIGHTS = tf.constant(np.random.default_rng(0).standard_normal((3, 3)).astype(np.float32))
+
+
+def two_branches(c: Any, x: Any) -> Any:
+    return tf.cond(c, lambda: (x @ WEIGHTS, tf.shape(x)[0]), lambda: (x - 1.0, 7))
+
+
+def nested(c: Any, x: Any) -> Any:
+    def inner() -> Any:
+        return tf.cond(tf.reduce_sum(x) > 0.0, lambda: x * 2.0, lambda: -x)
+
+    return tf.cond(c, inner, lambda: x)
+
+
+def sizes_differ(c: Any, x: Any) -> Any:
+    return tf.cond(c, lambda: x[:1], lambda: tf.concat([x, x], 0))
+
+
+def cases(i: Any, x: Any) -> Any:
+    branches = [lambda: x + 1.0, lambda: x * 2.0, lambda: x[::-1]]
+    return tf.switch_case(i - 3, branches), tf.switch_case(i + 9, branches)
+
+
+def counted(n: Any, x: Any) -> Any:
+    return tf.while_loop(lambda i, y: i < n, lambda i, y: (i + 1, y @ WEIGHTS * 0.5 + 1.0), [0, x])
+
+
+def data_dependent(x: Any) -> Any:
+    def body(i: Any, y: Any) -> Any:
+        return i + 1, y * 0.5
+
+    return tf.while_loop(lambda i, y: tf.reduce_sum(tf.abs(y)) > 1.0, body, [0, x])
+
+
+def growing(n: Any, x: Any) -> Any:
+    return tf.while_loop(
+        lambda i, y: i < n,
+        lambda i, y: (i + 1, tf.concat([y, x[:1] * tf.cast(i, tf.float32)], 0)),
+        [0, x],
+        shape_invariants=[tf.TensorShape([]), tf.TensorShape([None, 3])],
+    )[1]
+
+
+def array_written(n: Any, x: Any) -> Any:
+    array = tf.TensorArray(tf.float32, size=n)
+    _, array = tf.while_loop(
+        lambda i, a: i < n, lambda i, a: (i + 1, a.write(i, x * tf.cast(i, tf.float32))), [0, array]
+    )
+    return array.stack()
+
+
+def array_early_exit(x: Any) -> Any:
+    array = tf.TensorArray(tf.float32, size=5, element_shape=[])
+    _, array = tf.while_loop(
+        lambda i, a: tf.logical_and(i < 5, i * i < 5),
+        lambda i, a: (i + 1, a.write(i, tf.reduce_sum(x))),
+        [0, array],
+    )
+    return array.stack()
+
+
+def array_read(x: Any) -> Any:
+    array = tf.TensorArray(tf.float32, size=tf.shape(x)[0]).unstack(x)
+    total = tf.while_loop(
+        lambda i, s: i < tf.shape(x)[0],
+        lambda i, s: (i + 1, s * 0.5 + array.read(i)),
+        [0, tf.zeros_like(x[0])],
+    )
+    return total[1]
+
+
+def array_updated(n: Any, x: Any) -> Any:
+    array = tf.TensorArray(tf.float32, size=4, element_shape=[3], clear_after_read=False)
+    array = array.write(0, x[0]).write(3, x[0] * 2.0)
+    _, array = tf.while_loop(
+        lambda i, a: i < 3, lambda i, a: (i + 1, a.write(i, a.read(i - 1) + 1.0)), [1, array]
+    )
+    return array.stack() + tf.cast(n, tf.float32)
+
+
+def nested_loops(n: Any, x: Any) -> Any:
+    def outer(i: Any, a: Any) -> Any:
+        inner = tf.while_loop(
+            lambda j, y: j < i + 1, lambda j, y: (j + 1, y + x[0, 0] * tf.cast(j, tf.float32)),
+            [0, 0.0],
+        )  # fmt: skip
+        return i + 1, a.write(i, inner[1])
+
+    array = tf.TensorArray(tf.float32, size=n)
+    return tf.while_loop(lambda i, a: i < n, outer, [0, array])[1].stack()
+
+
+def scanned(x: Any) -> Any:
+    return tf.scan(lambda a, b: a * 0.5 + b, x, initializer=tf.ones_like(x[0]))
+
+
+def mapped(x: Any) -> Any:
+    return tf.map_fn(lambda row: tf.reduce_sum(row) * row, x)
+
+
+def mapped_types(x: Any) -> Any:
+    spec = (tf.int32, tf.float32)
+    return tf.map_fn(lambda r: (tf.argmax(r, output_type=tf.int32), r[:2]), x, fn_output_signature=spec)
+
+
+def folded(x: Any) -> Any:
+    return tf.foldl(lambda a, b: a + b * 2.0, x)
+
+
+def vectorized(x: Any) -> Any:
+    return tf.vectorized_map(lambda row: tf.reduce_max(row) - row, x)
+
+
+def autograph_loop(n: Any, x: Any) -> Any:
+    total = tf.zeros_like(x)
+    for i in tf.range(1, n + 1, 2):
+        if tf.reduce_sum(total) < 100.0:
+            total += x * tf.cast(i, tf.float32)
+        else:
+            total -= 1.0
+    return total
+
+
+def autograph_break(x: Any) -> Any:
+    i = tf.constant(0)
+    while i < 10:
+        i += 1
+        if tf.cast(i, tf.float32) > tf.reduce_sum(tf.abs(x)):
+            break
+    return i
+
+
+def pushed(x: Any) -> Any:
+    items = tf.raw_ops.EmptyTensorList(element_shape=-1, max_num_elements=-1,
+                                       element_dtype=tf.float32)  # fmt: skip
+    for i in range(3):
+        items = tf.raw_ops.TensorListPushBack(input_handle=items, tensor=x[0] * float(i))
+    items, last = tf.raw_ops.TensorListPopBack(
+        input_handle=items, element_shape=[3], element_dtype=tf.float32
+    )
+    stacked = tf.raw_ops.TensorListStack(
+        input_handle=items, element_shape=[3], element_dtype=tf.float32
+    )
+    return stacked, last, tf.raw_ops.TensorListLength(input_handle=items)
+
+
+def list_parts(x: Any) -> Any:
+    array = tf.TensorArray(tf.float32, size=3, infer_shape=False).scatter([2, 0, 1], x[:3])
+    return array.gather([0, 2]), array.concat()
+
+
+def row(name: str, function: Callable[..., Any], *args: Arg, **options: Any) -> Case:
+    return Case(name, function, args, **{"ulps": 16.0, "floor": 4.0, **options})
+
+
+CASES = [
+    row("if_true", two_branches, FLAG, X, bindings=EMPTY),
+    row("if_false", two_branches, OFF, X),
+    row("if_nested", nested, FLAG, X),
+    row("if_sizes", sizes_differ, OFF, X),
+    row("case", cases, COUNT, X),
+    row("counted", counted, COUNT, X, bindings=EMPTY),
+    row("counted_never", counted, NONE, X),
+    row("data_dependent", data_dependent, X),
+    row("growing", growing, COUNT, X),
+    row("array_written", array_written, COUNT, X, bindings=EMPTY),
+    row("array_early_exit", array_early_exit, X),
+    row("array_read", array_read, X),
+    row("array_updated", array_updated, COUNT, X),
+    row("nested_loops", nested_loops, COUNT, X),
+    row("scan", scanned, X),
+    row("map", mapped, X),
+    row("map_types", mapped_types, X),
+    row("fold", folded, X),
+    row("vectorized", vectorized, X),
+    row("autograph_loop", autograph_loop, COUNT, X, autograph=True),
+    row("autograph_break", autograph_break, X, autograph=True),
+    row("pushed", pushed, X),
+    row("list_parts", list_parts, Arg("float32", (3, "m")), bindings=({"m": 5}, {"m": 2})),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda c: c.name)
+def test_control_flow(case: Case) -> None:
+    check(case)
+
+
+def kinds(model: onnx.ModelProto) -> set[str]:
+    return {node.op_type for node in model.graph.node}
+
+
+def test_a_known_number_of_turns_becomes_scan() -> None:
+    x = np.ones((2, 3), np.float32)
+    model = to_onnx(tf.function(lambda x: counted(5, x)[1]), (x,))
+    assert "Scan" in kinds(model)
+    assert "Loop" not in kinds(model)
+
+
+def test_rows_written_in_order_are_not_carried() -> None:
+    x = np.ones((2, 3), np.float32)
+    model = to_onnx(tf.function(lambda x: array_written(5, x)), (x,))
+    scan = next(node for node in model.graph.node if node.op_type == "Scan")
+    body = next(a.g for a in scan.attribute if a.name == "body")
+    assert not {"ScatterND", "SequenceInsert"} & {node.op_type for node in body.node}
+
+
+def test_a_constant_condition_is_decided_while_converting() -> None:
+    x = np.ones((2, 3), np.float32)
+    model = to_onnx(tf.function(lambda x: two_branches(tf.constant(True), x)[0]), (x,))
+    assert "If" not in kinds(model)

@@ -1,0 +1,65 @@
+"""Linear systems; what rounding may do grows with the condition of the matrices, here below 50."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import tensorflow as tf
+
+from tests.tensorflow.ops.op_cases import BINDINGS, Arg, Case, check
+from yobx.tensorflow.ops import register
+
+register()
+EMPTY = (*BINDINGS, {"n": 0, "m": 3, "k": 2})
+
+
+def matrix(dtype: str) -> Arg:
+    return Arg(dtype, ("n", 4, 4), -1, 1)
+
+
+def good(x: Any) -> Any:
+    """Move matrices away from singular ones; one row stays in need of a pivot."""
+    order = tf.constant([2, 0, 3, 1])
+    return tf.gather(x + 4.0 * tf.eye(4, dtype=x.dtype), order, axis=1)
+
+
+def positive(x: Any) -> Any:
+    return tf.matmul(x, x, transpose_b=True) + tf.eye(4, dtype=x.dtype)
+
+
+def cases() -> list[Case]:
+    rows = []
+    for dtype in ("float32", "float64"):
+        a, b = matrix(dtype), Arg(dtype, ("n", 4, 2))
+        bound = {"ulps": 64, "floor": 1.0, "bindings": EMPTY}
+        rows += [
+            Case(f"inverse-{dtype}", lambda x: tf.linalg.inv(good(x)), (a,), **bound),
+            Case(f"adjoint-{dtype}", lambda x: tf.linalg.inv(good(x), True), (a,), **bound),
+            Case(f"determinant-{dtype}", lambda x: tf.linalg.det(good(x)), (a,), **bound),
+            Case(f"slogdet-{dtype}", lambda x: tf.linalg.slogdet(good(x)), (a,), **bound),
+            Case(f"solve-{dtype}", lambda x, y: tf.linalg.solve(good(x), y), (a, b), **bound),
+            Case(f"cholesky-{dtype}", lambda x: tf.linalg.cholesky(positive(x)), (a,), **bound),
+            Case(f"lower-{dtype}", lambda x, y: tf.linalg.triangular_solve(
+                positive(x), y), (a, b), **bound),
+            Case(f"upper-{dtype}", lambda x, y: tf.linalg.triangular_solve(
+                positive(x), y, lower=False, adjoint=True), (a, b), **bound),
+            Case(f"tridiagonal-{dtype}", lambda x, y: tf.linalg.tridiagonal_matmul(
+                x[:, :3], y, "compact"), (a, b), **bound),
+            Case(f"least-squares-{dtype}", lambda x, y: tf.linalg.lstsq(positive(x)[:, :, :3], y,
+                l2_regularizer=0.5), (a, b), ulps=512, floor=4.0),
+        ]  # fmt: skip
+    rows.append(
+        Case("inverse-2d", lambda x: tf.linalg.inv(good(x[None])[0]),
+             (Arg("float32", (4, 4), -1, 1),), ulps=64, floor=1.0)
+    )  # fmt: skip
+    rows.append(
+        Case("inverse-4d", lambda x: tf.linalg.inv(tf.reshape(good(x), [1, -1, 4, 4])),
+             (matrix("float32"),), ulps=64, floor=1.0)
+    )  # fmt: skip
+    return rows
+
+
+@pytest.mark.parametrize("case", cases(), ids=lambda c: c.name)
+def test_linalg(case: Case) -> None:
+    check(case)

@@ -1,0 +1,146 @@
+"""Complex tensors as pairs: `(..., 2)`, real part first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from yobx.xbuilder import GraphBuilder
+
+from .casts import cast
+from .legalise import legal
+from .shapes import Dim, dims, join_dims
+from .transcendental import const
+
+__all__ = [
+    "absolute",
+    "conjugate",
+    "divide",
+    "exponential",
+    "fft",
+    "irfft",
+    "multiply",
+    "pack",
+    "parts",
+    "rfft",
+    "to_pairs",
+]
+
+_LAST = np.array([-1], np.int64)
+
+
+def to_pairs(value: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Return a complex array as an array of pairs."""
+    return np.stack([value.real, value.imag], axis=-1)
+
+
+def pack(g: GraphBuilder, real: str, imaginary: str, outputs: list[str] | None = None) -> str:
+    """Return pairs of two real tensors of one shape."""
+    both = [g.op.Unsqueeze(x, _LAST) for x in (real, imaginary)]
+    return str(g.op.Concat(*both, axis=-1, outputs=outputs))
+
+
+def parts(g: GraphBuilder, x: str) -> tuple[str, str]:
+    """Return the real and the imaginary part."""
+    real, imaginary = (g.op.Gather(x, np.array(i, np.int64), axis=-1) for i in (0, 1))
+    return str(real), str(imaginary)
+
+
+def conjugate(g: GraphBuilder, x: str, outputs: list[str] | None = None) -> str:
+    """Emit the complex conjugate."""
+    return str(legal(g).Mul(x, const(g, x, [1, -1]), outputs=outputs))
+
+
+def absolute(g: GraphBuilder, x: str, outputs: list[str] | None = None) -> str:
+    """Emit the absolute value, a real tensor."""
+    return str(legal(g).ReduceL2(x, _LAST, keepdims=0, outputs=outputs))
+
+
+def multiply(g: GraphBuilder, x: str, y: str, outputs: list[str] | None = None) -> str:
+    """Emit the product of two complex tensors that broadcast."""
+    (a, b), (c, d) = parts(g, x), parts(g, y)
+    real = g.op.Sub(g.op.Mul(a, c), g.op.Mul(b, d))
+    return pack(g, real, g.op.Add(g.op.Mul(a, d), g.op.Mul(b, c)), outputs)
+
+
+def divide(g: GraphBuilder, x: str, y: str, outputs: list[str] | None = None) -> str:
+    """Emit the quotient of two complex tensors that broadcast."""
+    size = g.op.ReduceSumSquare(y, _LAST, keepdims=1)
+    return str(g.op.Div(multiply(g, x, conjugate(g, y)), size, outputs=outputs))
+
+
+def exponential(g: GraphBuilder, x: str, outputs: list[str] | None = None) -> str:
+    """Emit ``exp`` of a complex tensor."""
+    real, imaginary = parts(g, x)
+    size = g.op.Exp(real)
+    turned = [g.op.Mul(size, f(imaginary)) for f in (g.op.Cos, g.op.Sin)]
+    return pack(g, *turned, outputs)
+
+
+def _dft(g: GraphBuilder, x: str, axis: int, **flags: int) -> str:
+    """Emit ``DFT`` over one axis, counted from the end and before the pairs.
+
+    onnxruntime loses digits where the length is no power of two: those are computed in float64.
+    """
+    dtype = g.get_type(x)
+    length = (dims(g, x) or [None])[axis - 1 if g.get_rank(x) else 0]
+    exact = length is not None and length & (length - 1) == 0
+    wide = g.op.Unsqueeze(x if exact else cast(g, x, np.float64), np.array([0], np.int64))
+    place = (g.get_rank(wide) or 0) - 1 + axis
+    if g.opset("") >= 20:
+        done = g.op.DFT(wide, None, np.array(place, np.int64), **flags)
+    else:
+        done = g.op.DFT(wide, axis=place, **flags)
+    return cast(g, g.op.Squeeze(done, np.array([0], np.int64)), dtype)
+
+
+def fft(g: GraphBuilder, x: str, axes: Sequence[int], *, inverse: bool) -> str:
+    """Emit the Fourier transform of pairs over ``axes`` (negative, before the pairs)."""
+    for axis in axes:
+        x = _dft(g, x, axis, inverse=int(inverse))
+    return x
+
+
+def fit_axis(g: GraphBuilder, x: str, axis: int, size: Dim, tail: int) -> str:
+    """Cut or pad with zeros ``axis`` (negative, before ``tail`` more axes) to ``size``."""
+    rank = g.get_rank(x) or 0
+    place = rank - tail + axis
+    wanted = join_dims(g, [size])
+    cut = g.op.Slice(x, np.array([0], np.int64), wanted, np.array([place], np.int64))
+    shape = g.get_shape(cut)
+    if shape.has_rank() and shape[place] == size:
+        return str(cut)
+    missing = g.op.Sub(wanted, g.op.Shape(cut, start=place, end=place + 1))
+    zeros = [np.zeros(rank + place, np.int64), np.zeros(rank - place - 1, np.int64)]
+    pieces = [zeros[0], missing, *([zeros[1]] if zeros[1].size else [])]
+    return str(legal(g).Pad(cut, g.op.Concat(*pieces, axis=0)))
+
+
+def rfft(g: GraphBuilder, x: str, sizes: Sequence[Dim]) -> str:
+    """Emit the one-sided transform of a real tensor over its last ``len(sizes)`` axes."""
+    for i, size in enumerate(sizes):
+        x = fit_axis(g, x, i - len(sizes), size, 0)
+    pairs = _dft(g, g.op.Unsqueeze(x, _LAST), -1, onesided=1)
+    return fft(g, pairs, [-i for i in range(2, len(sizes) + 1)], inverse=False)
+
+
+def irfft(g: GraphBuilder, x: str, sizes: Sequence[Dim]) -> str:
+    """Emit the real tensor whose one-sided transform over the last axes is ``x``."""
+    last = sizes[-1]
+    one, two = np.array([1], np.int64), np.array([2], np.int64)
+    length = join_dims(g, [last])
+    half: Dim = (
+        last // 2 + 1 if isinstance(last, int) else str(g.op.Add(g.op.Div(length, two), one))
+    )
+    for i, size in enumerate(sizes[:-1]):
+        x = fit_axis(g, x, i - len(sizes), size, 1)
+    x = fit_axis(g, x, -1, half, 1)
+    x = fft(g, x, [-i for i in range(2, len(sizes) + 1)], inverse=True)
+    place = np.array([(g.get_rank(x) or 0) - 2], np.int64)
+    # The other half is the mirrored conjugate: elements (n - 1) // 2 down to 1.
+    top = g.op.Div(g.op.Sub(length, one), two)
+    mirrored = g.op.Slice(x, top, np.array([0], np.int64), place, np.array([-1], np.int64))
+    whole = g.op.Concat(x, conjugate(g, mirrored), axis=-2)
+    return parts(g, _dft(g, whole, -1, inverse=1))[0]
