@@ -1,1 +1,1 @@
-
+"""Meanings that front ends share, written once in ONNX nodes."""

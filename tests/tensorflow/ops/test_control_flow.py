@@ -26,7 +26,7 @@ WEIGHTS = tf.constant(np.random.default_rng(0).standard_normal((3, 3)).astype(np
 
 
 def two_branches(c: Any, x: Any) -> Any:
-    return tf.cond(c, lambda: (x @ WEIGHTS, tf.shape(x)[0]), lambda: (x - 1.0, 7))
+    return tf.cond(c, lambda: (x @ WEIGHTS, tf.shape(x)[0]), lambda: (x - 1.0, tf.constant(7)))
 
 
 def nested(c: Any, x: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -122,6 +122,7 @@ class _Loop:
     cond: Any
     body: Any
     plan: LoopPlan
+    items: dict[int, Any] = field(default_factory=dict)
 
     @property
     def initial(self) -> list[str]:
@@ -244,6 +245,9 @@ def _convert_body(
     if not scan:
         again = formal[1] if trips is not None else _again(loop, sub, current, values)
         sub.make_tensor_output(f"{loop.op.name}/again_out", source=sub.op.Identity(again))
+    for k, value in zip(plan.written, values[len(plan.carried) :], strict=True):
+        shape = sub.get_shape(value)
+        loop.items[k] = shape.dims() if shape.has_rank() else None
     results = []
     for i, value in enumerate(values):
         results.append(sub.make_tensor_output(f"{loop.op.name}/out_{i}", source=sub.op.Identity(value)))
@@ -308,7 +312,7 @@ def _final_values(loop: _Loop, trips: Any, results: list[str]) -> list[str]:
         final[k] = cast(g, end, g.get_type(loop.initial[k]))
     stacked = results[len(plan.carried) :]
     for (k, (counter, _)), rows in zip(plan.written.items(), stacked, strict=True):
-        _declare_rows(g, rows, trips)
+        rows = _exact_rows(loop, trips, rows, loop.items[k])
         start = _start(loop, counter)
         if not g.has_name(loop.initial[k]):
             final[k] = rows
@@ -342,9 +346,36 @@ def _has_run(loop: _Loop, trips: Any) -> str:
     return convert_function_body(loop.g, loop.cond, loop.initial, prefix=prefix)[0]
 
 
-def _declare_rows(g: GraphBuilder, rows: str, trips: Any) -> None:
-    """Tell the engine that a scan output has one row per turn, if the count is a known size."""
-    value = None if not isinstance(trips, str) else g.get_value(trips)
-    shape = g.get_shape(rows)
-    if value and value[0] is not None and shape.has_rank() and not shape[0].is_int():
-        g.declare(rows, None, [value[0], *shape.dims()[1:]])
+def _exact_rows(loop: _Loop, trips: Any, rows: str, dims: Any) -> str:
+    """Give the rows of a loop their sizes also when it never ran.
+
+    onnxruntime then makes every dynamic size zero. The sizes of an item are those of some variable
+    of the loop wherever the engine sees that they are equal.
+    """
+    g = loop.g
+    if (isinstance(trips, int) and trips > 0) or dims is None:
+        return rows
+    sizes: list[shapes.Dim] = []
+    for dim in dims:
+        size = dim.as_int() if dim.is_int() else _size_like(loop, dim)
+        if size is None:
+            return rows
+        sizes.append(size)
+    count: shapes.Dim = shapes.shape_of(g, rows, 0, 1)
+    if isinstance(trips, str):
+        count = str(g.op.Max(trips, np.array(0, np.int64)))
+    return shapes.reshape(g, rows, [count, *sizes])
+
+
+def _size_like(loop: _Loop, dim: Any) -> shapes.Dim | None:
+    """Return a size equal to ``dim``, read from a variable of the loop."""
+    for name in loop.initial:
+        if not loop.g.has_name(name):
+            continue
+        shape = loop.g.get_shape(name)
+        if not shape.has_rank():
+            continue
+        for axis, size in enumerate(shape.dims()):
+            if size == dim:
+                return shapes.shape_of(loop.g, name, axis, axis + 1)
+    return None

@@ -135,6 +135,16 @@ def convert_scatter(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op
     return g.alias(outputs[0], g.op.ScatterND(base, g.op.Unsqueeze(index, one), tensor))
 
 
+@register_tf_op_converter("TensorListScatterIntoExistingList")
+def convert_scatter_into(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+    """The list with the elements at some positions replaced by the rows of a tensor."""
+    items, tensor, index = (i.name for i in op.inputs)
+    rows = [shapes.axis_size(g, tensor, i) for i in range(1, shapes.rank(g, tensor))]
+    filled = lists.grow(g, items, rows)
+    places = g.op.Unsqueeze(to_int64(g, index), np.array([1], np.int64))
+    return g.alias(outputs[0], g.op.ScatterND(filled, places, tensor))
+
+
 @register_tf_op_converter("TensorListResize")
 def convert_resize(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """The list cut, or filled up with zeros, to a length."""
