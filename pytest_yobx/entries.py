@@ -6,7 +6,6 @@ import glob
 import importlib
 import importlib.util
 import sys
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -87,6 +86,8 @@ class Entry:
                     f"yobx_models entry {self.target!r}: {module_name} has no {attribute!r}."
                 )
             value = getattr(value, part)
+        from yobx.cli.load import is_factory  # one meaning with the command line
+
         return interpret(value() if is_factory(value) else value, self.target)
 
     def _from_path(self, path: Path) -> Loaded:
@@ -111,21 +112,6 @@ class Entry:
         return Loaded(path, args, {"reference": module.reference})
 
 
-def is_factory(value: Any) -> bool:
-    """Whether a callable is a factory: a plain function without required parameters.
-
-    Keras models, TensorFlow functions and JAX functions of arrays are callables too, and are
-    models.
-    """
-    code = getattr(value, "__code__", None)
-    if code is None or not hasattr(value, "__defaults__"):
-        return False
-    defaults = len(value.__defaults__ or ())
-    required_keywords = code.co_kwonlyargcount - len(value.__kwdefaults__ or {})
-    takes_any = bool(code.co_flags & 0x04)
-    return code.co_argcount <= defaults and not required_keywords and not takes_any
-
-
 def interpret(value: Any, where: str) -> Loaded:
     """Reads what a factory returns.
 
@@ -139,20 +125,14 @@ def interpret(value: Any, where: str) -> Loaded:
     Raises:
         EntryError: If it is something else.
     """
-    if value is None:
-        raise EntryError(
-            f"{where} returned None: return model, (model, args) or (model, args, options)."
-        )
-    if not isinstance(value, tuple):
-        return Loaded(value)
-    if len(value) == 2:
-        return Loaded(value[0], value[1])
-    if len(value) == 3 and isinstance(value[2], Mapping):
-        return Loaded(value[0], value[1], dict(value[2]))
-    kinds = ", ".join(type(part).__name__ for part in value)
-    raise EntryError(
-        f"{where} returned ({kinds}): return model, (model, args) or (model, args, options)."
-    )
+    from yobx.cli.load import interpret as read
+    from yobx.errors import ArgumentError
+
+    try:
+        found = read(value, where)
+    except ArgumentError as error:
+        raise EntryError(str(error)) from error
+    return Loaded(found.model, found.args, found.options)
 
 
 def expand(lines: list[str], root: Path) -> list[Entry]:

@@ -35,6 +35,7 @@ LADDER |= {"cli": {"errors"}, "__main__": {"cli"}}
 # Heavy packages that a room may load at import, because it is about them.
 OWN: dict[str, set[str]] = {
     "yobx.verification": {"onnxruntime"},
+    "conformance": {"onnxruntime"},
     "pytest_yobx.strategies": {"hypothesis"},
 }
 

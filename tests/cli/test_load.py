@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from yobx.cli.load import load
+from yobx.cli.load import interpret, is_factory, load
 from yobx.errors import ArgumentError
 
 MODULE = """
@@ -48,6 +48,30 @@ def test_attribute_of_a_module_in_the_current_folder(module: Path, prefix: str) 
     assert load(f"{prefix}:double").model(4) == 8
     assert load(f"{prefix}:Group.inner").model(4) == 8
     assert load(f"{prefix}:Built").model.size == 3
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (lambda: 1, True),
+        (lambda x=1: x, True),
+        (lambda x: x, False),
+        (lambda *xs: xs, False),
+        (lambda *, x: x, False),
+        (dict, False),
+        (Path, False),
+        (pytest.MonkeyPatch, True),
+        (len, False),
+    ],
+)
+def test_what_is_a_factory(value: object, expected: bool) -> None:
+    assert is_factory(value) is expected
+
+
+@pytest.mark.parametrize("value", [None, (), (1,), (1, 2), (1, (), 3), (1, (), {}, 4)])
+def test_what_a_factory_must_not_return(value: object) -> None:
+    with pytest.raises(ArgumentError, match=r"Received: \(.*\) from zoo:build"):
+        interpret(value, "zoo:build")
 
 
 def test_factory(module: Path) -> None:

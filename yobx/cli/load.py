@@ -6,13 +6,14 @@ import importlib
 import importlib.util
 import inspect
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from yobx.errors import ArgumentError
 
-__all__ = ["Loaded", "load"]
+__all__ = ["Loaded", "interpret", "is_factory", "load"]
 
 
 @dataclass(frozen=True)
@@ -74,11 +75,11 @@ def _load_attribute(target: str, *, is_function: bool) -> Loaded:
                 argument="model",
             )
         value = getattr(value, part)
-    if _is_factory(value):
+    if is_factory(value):
         value = value()
     elif is_function:
         return Loaded(value)
-    return _unpack(value, target)
+    return interpret(value, target)
 
 
 def _import(name: str) -> Any:
@@ -97,27 +98,51 @@ def _import(name: str) -> Any:
     return module
 
 
-def _is_factory(value: Any) -> bool:
-    """Tell a function or class that builds a model from one that is the model."""
+def is_factory(value: Any) -> bool:
+    """Tell a function or class that builds a model from one that is the model.
+
+    Args:
+        value: What an import path names.
+
+    Returns:
+        Whether it is a plain function or a class that can be called without arguments. A function
+        of ``*args`` is a model: it takes as many inputs as it is given.
+    """
     if not inspect.isfunction(value) and not inspect.isclass(value):
         return False
-    required = [
-        parameter
-        for parameter in inspect.signature(value).parameters.values()
-        if parameter.default is parameter.empty
-        and parameter.kind not in {parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD}
-    ]
-    return not required
+    try:
+        parameters = inspect.signature(value).parameters.values()
+    except ValueError:  # a class of C code that does not say what it takes
+        return False
+    variadic = any(p.kind is p.VAR_POSITIONAL for p in parameters)
+    if variadic and inspect.isfunction(value):
+        return False
+    return all(
+        p.default is not p.empty or p.kind in {p.VAR_POSITIONAL, p.VAR_KEYWORD} for p in parameters
+    )
 
 
-def _unpack(value: Any, target: str) -> Loaded:
-    if not isinstance(value, tuple):
+def interpret(value: Any, target: str) -> Loaded:
+    """Read what a factory returns.
+
+    Args:
+        value: ``model``, ``(model, args)`` or ``(model, args, options)``.
+        target: Whose result it is, for the message.
+
+    Returns:
+        The model.
+
+    Raises:
+        ArgumentError: If it is something else.
+    """
+    if value is not None and not isinstance(value, tuple):
         return Loaded(value)
-    if len(value) in {2, 3} and isinstance(value[1], tuple):
-        options = value[2] if len(value) == 3 else {}
-        if isinstance(options, dict):
-            return Loaded(value[0], value[1], dict(options))
-    kinds = ", ".join(type(item).__name__ for item in value)
+    if isinstance(value, tuple) and len(value) in {2, 3}:
+        args, options = value[1], value[2] if len(value) == 3 else {}
+        if (args is None or isinstance(args, tuple)) and isinstance(options, Mapping):
+            return Loaded(value[0], args, dict(options))
+    parts = value if isinstance(value, tuple) else (value,)
+    kinds = ", ".join(type(item).__name__ for item in parts)
     raise ArgumentError(
         "A factory returns model, (model, args) or (model, args, options), where args is a tuple "
         f"and options a dict. Received: ({kinds}) from {target}.",

@@ -1,1 +1,1 @@
-
+"""StableHLO modules: reader, registry and converters to ONNX."""
