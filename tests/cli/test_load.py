@@ -59,7 +59,7 @@ def test_attribute_of_a_module_in_the_current_folder(module: Path, prefix: str) 
         (lambda *xs: xs, False),
         (lambda *, x: x, False),
         (dict, False),
-        (Path, False),
+        (Path, True),
         (pytest.MonkeyPatch, True),
         (len, False),
     ],
