@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from yobx.errors import InternalError, OpOccurrence, UnsupportedDtypeError, UnsupportedOpError
 from yobx.xbuilder import GraphBuilder
 
@@ -230,6 +232,9 @@ class Scope:
 
     def convert(self, operation: ir.Operation) -> None:
         """Convert one operation and bind its results."""
+        if all(_is_empty(value) for value in operation.results):
+            self._bind_all(operation, [self._empty(value) for value in operation.results])
+            return
         registration = self.converters.find(operation)
         layer = self.layer(operation)
         if registration is None:
@@ -243,6 +248,13 @@ class Scope:
         short = operation.name.rpartition(".")[2]
         with self.g.provenance(op=operation.name, name=short, layer=layer):
             self._bind_all(operation, self._results(registration, operation))
+
+    def _empty(self, value: ir.Value) -> Parts:
+        """Arrays without elements need no computation."""
+        kind = part_type(value.tensor)
+        array = np.zeros(kind.static_shape() or (), dtype=kind.dtype)
+        name = self.g.make_initializer(None, array)
+        return (full_tensor(name, kind),) * (1 + value.tensor.is_complex)
 
     def layer(self, operation: ir.Operation) -> str:
         """JAX's name stack of an operation, that of the calls around it included."""
@@ -300,6 +312,10 @@ class Scope:
     def _bind_all(self, operation: ir.Operation, results: Sequence[Parts]) -> None:
         for value, parts in zip(operation.results, results, strict=True):
             self.bind(value, parts)
+
+
+def _is_empty(value: ir.Value) -> bool:
+    return value.type is not None and 0 in (value.type.static_shape() or ())
 
 
 def _check_dtypes(registration: StablehloRegistration, operation: ir.Operation, layer: str) -> None:

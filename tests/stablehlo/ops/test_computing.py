@@ -284,6 +284,11 @@ def test_negative_padding_of_a_convolution_crops() -> None:
     agree(case, run(model, (x, w)), (cropped, w))
 
 
+def test_a_window_larger_than_the_array_gives_nothing() -> None:
+    x, w = normal(2, 2, 2, 3), normal(3, 3, 3, 4)
+    check_static(Case("too large", conv(padding="VALID"), lambda n: (x, w)))
+
+
 def test_convolution_in_float64() -> None:
     with jax.enable_x64(True):
         x, w = (a.astype(np.float64) for a in image(2))

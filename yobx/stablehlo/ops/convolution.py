@@ -162,4 +162,4 @@ def _transposed(
             sizes.append((size - 1) * stride + 1 + low + high - window.reach[i] + 1)
         else:
             sizes.append(g.op.Add(g.op.Mul(size, np.array([stride])), np.array([extra])))
-    return conv_transpose(g, x, str(weights), window, sizes, begins, group=group)
+    return conv_transpose(g, x, str(weights), window, sizes, begins=begins, group=group)
