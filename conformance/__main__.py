@@ -1,4 +1,4 @@
-"""``python -m conformance``: a fixed sample, a part of everything, the matrix of all parts."""
+"""``python -m conformance``: a fixed sample, parts of everything, their matrix, random models."""
 
 from __future__ import annotations
 
@@ -41,10 +41,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     merge = commands.add_parser("merge", help="the matrix of all parts")
     merge.add_argument("results", type=Path, metavar="DIR")
     merge.add_argument("--output", type=Path, required=True, metavar="DIR")
+    shapes = commands.add_parser("shapes", help="random models against shape inference")
+    shapes.add_argument("--graphs", type=int, default=20_000, metavar="N")
+    shapes.add_argument("--seed", type=int, default=0, metavar="N")
+    shapes.add_argument("--start", type=int, default=0, metavar="N", help="number of the first one")
     options = parser.parse_args(arguments)
     console = Console(highlight=False, markup=False, soft_wrap=True)
     if options.command == "sample":
         return _verdict(_work(_sample_jobs(), console), console)
+    if options.command == "shapes":
+        from conformance.shapes.campaign import report, run_campaign
+
+        found = run_campaign(console, seed=options.seed, graphs=options.graphs, start=options.start)
+        return report(found, options.seed, console)
     if options.command == "run":
         index, _, count = options.shard.partition("/")
         return _run(int(index), int(count), options.results, console)

@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
 from onnx import TensorProto, helper
 
-from tests.onnx_optim.test_soundness import models
+from tests.onnx_optim.running import models
 from yobx.errors import ShapeError
 from yobx.onnx_optim import OptimDim, OptimTensor, ShapesContext, compute_shapes
 
