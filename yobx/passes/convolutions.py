@@ -43,8 +43,7 @@ def fold_into_convolutions(model: ir.Model) -> None:
             if node.op_type != "ConvTranspose":
                 _fold_pad(editor, graph, node)
             if node.op_type != "MaxPool":
-                while _fold_next(editor, graph, node):
-                    pass
+                _fold_users(editor, graph, node)
 
 
 _TARGETS = frozenset(("Conv", "ConvTranspose", "MaxPool"))
@@ -57,9 +56,46 @@ class _Affine:
     scale: Array
     offset: Array
 
+    @classmethod
+    def nothing(cls) -> _Affine:
+        """The change that changes nothing."""
+        return cls(np.ones(1), np.zeros(1))
 
-def _fold_next(editor: GraphEditor, graph: ir.Graph, node: ir.Node) -> bool:
-    """Folds what reads the convolution, possibly behind a Squeeze of its spatial axes."""
+    def then(self, after: _Affine) -> _Affine:
+        """This change followed by another one."""
+        return _Affine(self.scale * after.scale, self.offset * after.scale + after.offset)
+
+    def fits(self, channels: int) -> bool:
+        """True when there is one entry for each channel, or one for all."""
+        return self.scale.size in (1, channels) and self.offset.size in (1, channels)
+
+
+def _fold_users(editor: GraphEditor, graph: ir.Graph, node: ir.Node) -> None:
+    """Folds the chain of nodes that read the convolution, rounding its weights once."""
+    weights = constant(node.inputs[1])
+    bias_value = node.inputs[2] if len(node.inputs) > 2 else None
+    bias = constant(bias_value)
+    if weights is None or (bias_value is not None and bias is None):
+        return
+    group = node.attributes.get("group")
+    groups = 1 if group is None else group.as_int()
+    transposed = node.op_type == "ConvTranspose"
+    channels = weights.shape[1] * groups if transposed else weights.shape[0]
+    total, folded = _Affine.nothing(), False
+    while (found := _change_after(graph, node)) is not None:
+        user, output, change = found
+        if not change.fits(channels) or (transposed and groups > 1 and change.scale.size > 1):
+            break
+        total, folded = total.then(change), True
+        GraphEditor.replace(user.outputs[0], output)
+        graph.remove(user, safe=True)
+    if folded:
+        offset = np.zeros(channels) if bias is None else bias.astype(np.float64)
+        _rewrite(editor, node, weights, offset, total, axis=1 if transposed else 0)
+
+
+def _change_after(graph: ir.Graph, node: ir.Node) -> tuple[ir.Node, ir.Value, _Affine] | None:
+    """The only reader, what it reads (perhaps behind a Squeeze of space) and what it does."""
     output = node.outputs[0]
     user, index = _only_user(graph, output)
     if user is not None and _squeezes_space(user):
@@ -67,18 +103,9 @@ def _fold_next(editor: GraphEditor, graph: ir.Graph, node: ir.Node) -> bool:
         user, index = _only_user(graph, output)
     rank = rank_of(output)
     if user is None or rank is None:
-        return False
+        return None
     change = _batch_norm(user, index) or _binary(user, index, rank)
-    weights = constant(node.inputs[1])
-    bias_value = node.inputs[2] if len(node.inputs) > 2 else None
-    bias = constant(bias_value)
-    if change is None or weights is None or (bias_value is not None and bias is None):
-        return False
-    if not _rewrite(editor, node, weights, bias, change):
-        return False
-    GraphEditor.replace(user.outputs[0], output)
-    graph.remove(user, safe=True)
-    return True
+    return None if change is None else (user, output, change)
 
 
 def _only_user(graph: ir.Graph, value: ir.Value) -> tuple[ir.Node | None, int]:
@@ -95,29 +122,26 @@ def _squeezes_space(node: ir.Node) -> bool:
 
 
 def _rewrite(
-    editor: GraphEditor, node: ir.Node, weights: Array, bias: Array | None, change: _Affine
-) -> bool:
-    group = node.attributes.get("group")
-    groups = 1 if group is None else group.as_int()
-    axis = 0 if node.op_type == "Conv" else 1
-    channels = weights.shape[0] if axis == 0 else weights.shape[1] * groups
-    scale, offset = change.scale, change.offset
-    if scale.size not in (1, channels) or offset.size not in (1, channels):
-        return False
-    if axis == 1 and groups > 1 and scale.size > 1:
-        return False
-    if np.any(scale != 1):
+    editor: GraphEditor,
+    node: ir.Node,
+    weights: Array,
+    bias: Array,
+    change: _Affine,
+    *,
+    axis: int,
+) -> None:
+    """Puts the change into weights (channels along ``axis``) and bias."""
+    if np.any(change.scale != 1):
         shape = [1] * weights.ndim
-        shape[axis] = scale.size
-        scaled = (weights.astype(np.float64) * scale.reshape(shape)).astype(weights.dtype)
+        shape[axis] = change.scale.size
+        scaled = (weights * change.scale.reshape(shape)).astype(weights.dtype)
         name = node.inputs[1].name if node.inputs[1] is not None else None
         node.replace_input_with(1, editor.add_constant(scaled, f"{name}/folded"))
-    old_bias = np.zeros(channels) if bias is None else bias.astype(np.float64)
-    new_bias = np.broadcast_to(old_bias * scale + offset, (channels,)).astype(weights.dtype)
+    new_bias = bias * change.scale + change.offset
     if len(node.inputs) < 3:
         node.resize_inputs(3)
-    node.replace_input_with(2, editor.add_constant(new_bias, f"{node.outputs[0].name}/bias"))
-    return True
+    named = f"{node.outputs[0].name}/bias"
+    node.replace_input_with(2, editor.add_constant(new_bias.astype(weights.dtype), named))
 
 
 def _binary(user: ir.Node, index: int, rank: int) -> _Affine | None:
