@@ -91,11 +91,19 @@ class ModelItem(pytest.Item):
 
         if isinstance(excinfo.value, (VerificationError, EntryError, pytest.UsageError)):
             return str(excinfo.value)
+        # From where the user's code begins; the frames before are pytest's and ours.
+        excinfo.traceback = excinfo.traceback.filter(_is_foreign) or excinfo.traceback
         return super().repr_failure(excinfo, "short")
 
     def reportinfo(self) -> tuple[Path, None, str]:
         """Where the model is named."""
         return self.path, None, self.name
+
+
+def _is_foreign(entry: Any) -> bool:
+    packages = {"pytest", "_pytest", "pluggy", "pytest_yobx", "yobx", "importlib", "xdist"}
+    module = str(entry.frame.f_globals.get("__name__", ""))
+    return module.partition(".")[0] not in packages
 
 
 def models_wanted(config: pytest.Config) -> bool:

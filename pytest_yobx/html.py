@@ -55,7 +55,7 @@ def render_session(data: dict[str, Any]) -> str:
     from yobx.verification import ConversionReport
 
     results = []
-    for number, row in enumerate(data["results"]):
+    for number, row in enumerate(sorted(data["results"], key=_worst_first)):
         reports = []
         for report in row["reports"]:
             text = ConversionReport.from_dict(report).text()
@@ -68,6 +68,10 @@ def render_session(data: dict[str, Any]) -> str:
         style=_text("report.css"),
         script=_text("report.js"),
     )
+
+
+def _worst_first(row: dict[str, Any]) -> bool:
+    return row["outcome"] in {"passed", "xfailed", "skipped"}
 
 
 @functools.cache

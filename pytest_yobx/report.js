@@ -6,14 +6,17 @@
   const outcome = document.getElementById("filter-outcome");
   const shown = document.getElementById("shown");
 
+  const articles = rows.map((row) => document.getElementById(row.dataset.target));
+  const words = new Map(articles.map((article) => [article, article.textContent.toLowerCase()]));
+
   const filter = () => {
     const wanted = text.value.trim().toLowerCase();
     let count = 0;
     for (const row of rows) {
       const article = document.getElementById(row.dataset.target);
       const fits = (!outcome.value || row.dataset.outcome === outcome.value) &&
-        (!wanted || article.textContent.toLowerCase().includes(wanted));
-      row.hidden = article.hidden = !fits;
+        (!wanted || words.get(article).includes(wanted));
+      row.hidden = !fits;
       count += fits;
     }
     shown.value = `${count} of ${rows.length} shown`;
@@ -42,14 +45,37 @@
     table.tBodies[0].append(...rows);
   }));
 
+  // One result a page: the address names it, so that it can be linked to and the back button works.
+  const overview = document.getElementById("overview");
+  const results = document.getElementById("results");
+  let left = "";
+  const turn = (link, row) => {
+    if (row) link.href = `#${row.dataset.target}`;
+    else link.removeAttribute("href");
+  };
   const open = () => {
-    const article = location.hash && document.getElementById(location.hash.slice(1));
-    if (article && article.classList.contains("result")) {
-      article.querySelector("details").open = true;
-      article.focus({ preventScroll: true });
-      article.scrollIntoView();
+    const wanted = location.hash.slice(1);
+    const chosen = articles.find((article) => article.id === wanted);
+    overview.hidden = Boolean(chosen);
+    for (const article of articles) article.hidden = article !== chosen;
+    if (chosen) {
+      const visible = rows.filter((row) => !row.hidden || row.dataset.target === wanted);
+      const place = visible.findIndex((row) => row.dataset.target === wanted);
+      const pager = chosen.querySelector(".pager");
+      pager.hidden = false;
+      turn(pager.querySelector(".previous"), visible[place - 1]);
+      turn(pager.querySelector(".next"), visible[place + 1]);
+      chosen.focus({ preventScroll: true });
+      scrollTo(0, 0);
+      left = wanted;
+    } else if (left) {
+      const row = rows.find((other) => other.dataset.target === left);
+      (row && !row.hidden ? row.querySelector("a") : results).focus();
     }
   };
   addEventListener("hashchange", open);
+  addEventListener("keydown", (event) => {
+    if (event.key === "Escape" && overview.hidden) location.hash = "results";
+  });
   open();
 })();

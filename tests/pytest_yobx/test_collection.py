@@ -63,7 +63,7 @@ def test_paths_limit_the_run_and_the_summary_says_so(pytester):
     [
         ("absent", "*zoo has no 'absent'*"),
         ("raising", "*no weights here*"),
-        ("nothing", "*zoo:nothing returned None*"),
+        ("nothing", "*Received: (NoneType) from zoo:nothing*"),
         ("misspelled", "*unknown option of zoo:misspelled: sead. Did you mean seed? Valid:*"),
         ("weights/*.keras", "*'weights/?.keras' matches no .keras or .onnx file*"),
     ],

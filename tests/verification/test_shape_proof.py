@@ -140,3 +140,22 @@ def test_bounds_of_inference_are_proven():
     report = check_shapes(target).report
     assert report.passed, report.text()
     assert report.shapes.checked == 1
+
+
+def test_the_table_keeps_what_is_least_proven():
+    names = [f"v{i}" for i in range(150)]
+    nodes = [helper.make_node("Relu", ["x"], [name]) for name in names]
+    target = model(nodes, [value("x", ["B", 4])], [value(names[-1], None)])
+    claims = [said("x", "B", 4), *(said(name, "B", 4) for name in names[:-1])]
+    claims[121] = said("v120", "B", 5)
+    runs = [{name: np.zeros((size, 4), np.float32) for name in ["x", *names]} for size in (7, 3)]
+    first, second = (prove(target, claims, run, binding=f"B={len(run['x'])}") for run in runs)
+    report = merge(first, second)
+    assert len(report.rows) == 100
+    assert [row.value for row in report.rows[-2:]] == ["v120", "v149"]
+    assert report.rows[-2].state == "refuted"
+    assert report.rows[-2].stated == "[B, 5], refuted"
+    assert (report.rows[-1].stated, report.rows[-1].state) == ("nothing", "unknown")
+    assert report.rows[0].node == "Relu #0"
+    assert report.rows[0].stated == "float32 [B, 4]"
+    assert report.rows[0].runtime == ["float32 [7, 4]", "float32 [3, 4]"]

@@ -25,6 +25,7 @@ __all__ = [
     "PhaseReport",
     "ShapeMismatch",
     "ShapeReport",
+    "ShapeRow",
 ]
 
 SCHEMA = 1
@@ -158,6 +159,25 @@ class ShapeMismatch:
 
 
 @dataclass
+class ShapeRow:
+    """One value of the table of shapes.
+
+    Attributes:
+        value: Its name.
+        node: Description of its producer.
+        stated: What is stated of it: ``float32 [B, 3]``.
+        runtime: What came out, one entry for each binding that gave another.
+        state: ``checked``, ``partial``, ``unknown`` or ``refuted``.
+    """
+
+    value: str
+    node: str
+    stated: str
+    runtime: list[str]
+    state: str
+
+
+@dataclass
 class ShapeReport:
     """How many stated types and shapes were compared with a run.
 
@@ -169,6 +189,8 @@ class ShapeReport:
         unobserved: Values inside subgraphs, which a run cannot show.
         mismatches: Refuted statements.
         unknown_values: Names of the values counted in `partial` and `unknown`, the first ones.
+        rows: The table in topological order; of a large model those that are not confirmed, and
+            the first of the others.
     """
 
     values: int = 0
@@ -178,6 +200,7 @@ class ShapeReport:
     unobserved: int = 0
     mismatches: list[ShapeMismatch] = field(default_factory=list)
     unknown_values: list[str] = field(default_factory=list)
+    rows: list[ShapeRow] = field(default_factory=list)
 
 
 @dataclass
@@ -331,7 +354,8 @@ class ConversionReport:
         values["outputs"] = [_output_from(o) for o in values["outputs"]]
         shapes = values["shapes"]
         mismatches = [ShapeMismatch(**m) for m in shapes["mismatches"]]
-        values["shapes"] = ShapeReport(**{**shapes, "mismatches": mismatches})
+        rows = [ShapeRow(**row) for row in shapes.get("rows", [])]
+        values["shapes"] = ShapeReport(**{**shapes, "mismatches": mismatches, "rows": rows})
         where = values["localization"]
         if where is not None:
             difference = where["difference"]

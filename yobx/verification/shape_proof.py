@@ -17,11 +17,12 @@ import onnx
 from onnx import helper
 
 from yobx.verification.dtypes import dtype_name
-from yobx.verification.report import ShapeMismatch, ShapeReport
+from yobx.verification.report import ShapeMismatch, ShapeReport, ShapeRow
 
 __all__ = ["Constraint", "Statement", "describe_node", "merge", "prove", "stated", "statements_of"]
 
 _LISTED_UNKNOWN = 12
+_LISTED_ROWS = 100
 
 
 @dataclass(frozen=True)
@@ -208,18 +209,65 @@ def prove(
         report.unknown += known == "unknown"
         if known in {"partial", "unknown"} and len(report.unknown_values) < _LISTED_UNKNOWN:
             report.unknown_values.append(name)
+    report.rows = _table(model, statements, values, state, report.mismatches)
     return report
 
 
 _RANK = ("unknown", "partial", "checked")
 
 
+def _table(
+    model: onnx.ModelProto,
+    statements: Sequence[Statement],
+    values: Mapping[str, Any],
+    state: Mapping[str, str],
+    mismatches: Sequence[ShapeMismatch],
+) -> list[ShapeRow]:
+    """One row a value; the rows that prove least are kept when there are too many."""
+    said: dict[str, str] = {}
+    for statement in statements:
+        text = f"{_dtype_of(statement)} {statement}" if statement.dtype else str(statement)
+        said[statement.value] = text  # what inference adds comes after what is declared
+    for mismatch in reversed(mismatches):
+        said[mismatch.value] = f"{mismatch.static}, refuted"
+    rows = []
+    for index, node in enumerate(model.graph.node):
+        for name in node.output:
+            if name not in state:
+                continue
+            array = np.asarray(values[name])
+            shown = f"{dtype_name(array.dtype)} {list(array.shape)}"
+            where = f"{node.op_type} #{index}"
+            rows.append(ShapeRow(name, where, said.get(name, "nothing"), [shown], state[name]))
+    if len(rows) <= _LISTED_ROWS:
+        return rows
+    least_first = sorted(range(len(rows)), key=lambda i: (rows[i].state == "checked", i))
+    return [rows[i] for i in sorted(least_first[:_LISTED_ROWS])]
+
+
+def _dtype_of(statement: Statement) -> str:
+    if statement.dtype == onnx.TensorProto.STRING:
+        return "string"
+    return dtype_name(np.dtype(helper.tensor_dtype_to_np_dtype(statement.dtype)))
+
+
+def _merged_rows(total: list[ShapeRow], one: list[ShapeRow]) -> list[ShapeRow]:
+    fresh = {row.value: row for row in one}
+    order = ("refuted", *_RANK)
+    result = []
+    for row in total:
+        other = fresh.get(row.value, row)
+        runtime = [*row.runtime, *(r for r in other.runtime if r not in row.runtime)]
+        state = min(row.state, other.state, key=order.index)
+        result.append(ShapeRow(row.value, row.node, row.stated, runtime, state))
+    return result
+
+
 def _check(
     model: onnx.ModelProto, statement: Statement, actual: Any, symbols: _Symbols, binding: str
 ) -> ShapeMismatch | str:
     if statement.dtype:
-        wanted = dtype_name(np.dtype(helper.tensor_dtype_to_np_dtype(statement.dtype)))
-        wanted = "string" if statement.dtype == onnx.TensorProto.STRING else wanted
+        wanted = _dtype_of(statement)
         if wanted != dtype_name(actual.dtype):
             detail = f"{statement.origin} dtype {wanted} but run time {dtype_name(actual.dtype)}"
             return _mismatch(model, statement, actual, binding, ("dtype", detail))
@@ -345,4 +393,5 @@ def merge(total: ShapeReport, one: ShapeReport) -> ShapeReport:
         unobserved=max(total.unobserved, one.unobserved),
         mismatches=[*total.mismatches, *fresh],
         unknown_values=total.unknown_values or one.unknown_values,
+        rows=_merged_rows(total.rows, one.rows),
     )

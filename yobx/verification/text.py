@@ -56,7 +56,7 @@ def render(report: ConversionReport) -> str:
 
 
 def _row(label: str, text: str) -> str:
-    return f" {label:<{_WIDTH}}{text}"
+    return f" {label:<{_WIDTH}}{text}" if len(label) < _WIDTH else f" {label} {text}"
 
 
 def _headline(report: ConversionReport) -> str:

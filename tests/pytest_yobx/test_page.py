@@ -1,0 +1,231 @@
+"""The page of a run, in a real browser."""
+
+from __future__ import annotations
+
+import re
+import shutil
+
+import numpy as np
+import pytest
+from playwright.sync_api import expect, sync_playwright
+
+from pytest_yobx.html import render_session
+from tests.verification.models import network, unary
+from yobx.verification import check_conversion
+
+CHROMIUM = shutil.which("chromium")
+EVIL = "<img src=x onerror=\"document.title='taken'\">&\"'"
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium on this machine")
+
+
+def row(name, *reports, outcome=None, seconds=1.0, message=""):
+    good = all(report.passed for report in reports)
+    return {
+        "nodeid": f"pyproject.toml::{name}",
+        "outcome": outcome or ("passed" if good else "failed"),
+        "seconds": seconds,
+        "reports": [report.as_dict() for report in reports],
+        "message": message,
+    }
+
+
+def session():
+    x = np.random.default_rng(0).standard_normal((2, 16)).astype(np.float32)
+    right, wrong = network(), network()
+    next(node for node in wrong.graph.node if node.name == "bn1").attribute[0].f = 0.5
+    swapped = unary("Transpose", ("B", 4), perm=[1, 0])
+    rows = [
+        row("net[primes]", check_conversion(right, (x,), reference=right), seconds=0.5),
+        row("epsilon[primes]", check_conversion(wrong, (x,), reference=right), seconds=9.25),
+        row(
+            "swapped[primes]",
+            check_conversion(swapped, (x[:, :4],), reference=lambda a: a.T, name=EVIL),
+            seconds=10.0,
+        ),
+        row(EVIL, outcome="crash", message=f"the worker died {EVIL}", seconds=2.0),
+    ]
+    totals = {"passed": 1, "failed": 2, "crash": 1}
+    environment = {"onnx": "1.0", EVIL: EVIL}
+    return {"environment": environment, "totals": totals, "results": rows}
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory):
+    path = tmp_path_factory.mktemp("page") / "report.html"
+    path.write_text(render_session(session()), encoding="utf-8")
+    return path.as_uri()
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield started
+        started.close()
+
+
+@pytest.fixture
+def page(browser, address):
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    page = context.new_page()
+    page.set_default_timeout(10_000)
+    trouble: list[str] = []
+    page.on("console", lambda message: trouble.append(message.text))
+    page.on("pageerror", lambda error: trouble.append(str(error)))
+    page.on("request", lambda request: trouble.append(request.url))
+    page.goto(address)
+    yield page
+    assert [text for text in trouble if text != address and not text.startswith("data:")] == []
+    context.close()
+
+
+def names(page):
+    return page.locator("#table tbody tr:visible th").all_inner_texts()
+
+
+def test_names_are_text_everywhere(page):
+    assert page.title() == "yobx: 4 checks"
+    assert page.locator("img").count() == 0
+    assert EVIL in page.locator("#table").inner_text()
+    page.get_by_role("link", name="<img").click()
+    assert f"the worker died {EVIL}" in page.locator("article:visible").inner_text()
+
+
+def test_what_failed_comes_first(page):
+    assert names(page)[-1] == "net[primes]"
+
+
+def test_filters(page):
+    page.get_by_label("Result", exact=True).select_option("failed")
+    assert names(page) == ["epsilon[primes]", "swapped[primes]"]
+    assert page.locator("#shown").inner_text() == "2 of 4 shown"
+    # The words of the failure text are searched too.
+    page.get_by_label("Find").fill("BATCHNORMALIZATION")
+    assert names(page) == ["epsilon[primes]"]
+    page.get_by_label("Find").press("Enter")
+    assert names(page) == ["epsilon[primes]"]
+    page.get_by_label("Find").fill("nothing like this")
+    assert names(page) == []
+    assert page.locator("#shown").inner_text() == "0 of 4 shown"
+
+
+def test_columns_sort_as_numbers_and_say_so(page):
+    header = page.get_by_role("columnheader", name="Seconds")
+    page.get_by_role("button", name="Seconds").click()
+    seconds = page.locator("#table tbody tr td:last-child").all_inner_texts()
+    assert seconds == ["0.50", "2.00", "9.25", "10.00"]
+    expect(header).to_have_attribute("aria-sort", "ascending")
+    page.get_by_role("button", name="Seconds").click()
+    assert page.locator("#table tbody tr td:last-child").all_inner_texts() == seconds[::-1]
+    expect(header).to_have_attribute("aria-sort", "descending")
+
+
+def test_the_page_of_one_model_names_the_differing_operation(page):
+    page.get_by_role("link", name="epsilon[primes]").click()
+    article = page.locator("article:visible")
+    expect(article).to_have_count(1)
+    expect(page.locator("#overview")).to_be_hidden()
+    facts = article.locator(".facts").inner_text()
+    assert re.search(r'BatchNormalization #\d+ "bn1"', facts)
+    assert "n1" in facts
+    assert "VALUES differ" in article.locator("pre").first.inner_text()
+
+
+def test_the_histogram_of_errors(page):
+    page.get_by_role("link", name="epsilon[primes]").click()
+    histogram = page.locator("article:visible .histogram").first
+    counts = [int(text) for text in histogram.locator(".count").all_inner_texts()]
+    assert sum(counts) == 5 * 16
+    widths = [bar.bounding_box()["width"] for bar in histogram.locator(".bar").all()]
+    assert np.argmax(widths) == np.argmax(counts)
+
+
+def test_the_table_of_shapes(page):
+    page.get_by_role("link", name="swapped[primes]").click()
+    cells = page.locator("article:visible table.shapes tbody tr").first.locator("th, td")
+    value, node, stated, runtime, state = cells.all_inner_texts()
+    assert (value, node, stated) == ("y", "Transpose #0", "[B, 4], refuted")
+    assert runtime.split("\n")[0] == "float32 [4, 5]"
+    assert state == "refuted"
+    page.goto(page.url.partition("#")[0])
+    page.get_by_role("link", name="net[primes]").click()
+    page.get_by_text("values confirmed").last.click()
+    assert page.locator("article:visible table.shapes tbody tr").count() == 10
+
+
+def test_the_keyboard_is_enough(page):
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("link", name="Skip to the results")).to_be_focused()
+    page.get_by_label("Find").focus()
+    page.keyboard.type("epsilon")
+    for _ in range(20):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.textContent") == "epsilon[primes]":
+            break
+    page.keyboard.press("Enter")
+    expect(page.locator("article:visible")).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(page.locator("#overview")).to_be_visible()
+    expect(page.get_by_role("link", name="epsilon[primes]")).to_be_focused()
+
+
+def test_results_can_be_paged_and_linked_to(page, address):
+    page.get_by_role("link", name="epsilon[primes]").click()
+    page.locator("article:visible").get_by_text("Next").click()
+    assert page.locator("article:visible h2").inner_text() == "swapped[primes]"
+    page.go_back()
+    assert page.locator("article:visible h2").inner_text() == "epsilon[primes]"
+    page.reload()
+    assert page.locator("article:visible h2").inner_text() == "epsilon[primes]"
+    page.locator("article:visible").get_by_text("All results").click()
+    expect(page.locator("#overview")).to_be_visible()
+
+
+def _luminance(colour):
+    channels = [int(part) / 255 for part in re.findall(r"\d+", colour)[:3]]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_contrast(page, scheme):
+    """4.5 to 1 at least, for every kind of text."""
+    page.emulate_media(color_scheme=scheme)
+    page.get_by_role("link", name="epsilon[primes]").click()
+    pairs = page.evaluate(
+        """() => [...document.querySelectorAll("h2, a, dt, dd, th, td, .badge, .muted, code, pre")]
+        .filter((e) => e.checkVisibility())
+        .map((e) => {
+          let ground = e;
+          const clear = "rgba(0, 0, 0, 0)";
+          while (ground.parentElement && getComputedStyle(ground).backgroundColor === clear)
+            ground = ground.parentElement;
+          return [e.outerHTML.slice(0, 60), getComputedStyle(e).color,
+                  getComputedStyle(ground).backgroundColor];
+        })"""
+    )
+    assert len(pairs) > 20
+    grounds = {ground for _, _, ground in pairs}
+    assert all((_luminance(ground) < 0.2) == (scheme == "dark") for ground in grounds)
+    for what, colour, ground in pairs:
+        light, dark = sorted([_luminance(colour), _luminance(ground)], reverse=True)
+        assert (light + 0.05) / (dark + 0.05) >= 4.5, (what, colour, ground)
+
+
+def test_a_narrow_screen_scrolls_tables_only(page):
+    page.set_viewport_size({"width": 400, "height": 800})
+    for link in ("epsilon[primes]", None):
+        if link:
+            page.get_by_role("link", name=link).click()
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_every_control_has_a_name(page):
+    unnamed = page.evaluate(
+        """() => [...document.querySelectorAll("button, input, select, [tabindex='0']")]
+        .filter((e) => !(e.labels && e.labels.length) && !e.getAttribute("aria-label")
+                       && !e.textContent.trim()).map((e) => e.outerHTML)"""
+    )
+    assert unnamed == []
