@@ -14,9 +14,10 @@ from rich.progress import Progress
 
 from conformance.shapes.chooser import Chooser, Seeded
 from conformance.shapes.control import control_model
-from conformance.shapes.running import RefutedError, Sizes, Tally, refute
+from conformance.shapes.running import RUN_ERRORS, RefutedError, Sizes, Tally, refute
 from conformance.shapes.tensors import tensor_model
 from conformance.shapes.values import value_model
+from yobx.errors import YobxError
 
 __all__ = ["Campaign", "bindings_for", "model_for", "run_campaign"]
 
@@ -32,6 +33,10 @@ _KINDS: tuple[Callable[[Chooser], onnx.ModelProto], ...] = (
     value_model,
 )
 _SHOWN = 20
+_BREAKDOWNS = (
+    *RUN_ERRORS,
+    *(YobxError, RuntimeError, ArithmeticError, LookupError, TypeError, ValueError, AttributeError),
+)
 
 
 @dataclass
@@ -70,8 +75,8 @@ def check(seed: int, number: int) -> tuple[Tally, str, str]:
         return refute(model_for(seed, number), bindings_for(seed, number)), "", ""
     except RefutedError as error:
         return Tally(graphs=1), str(error), ""
-    # Anything else an engine does on a valid model is a finding, and the campaign goes on.
-    except (RuntimeError, ArithmeticError, LookupError, TypeError, ValueError) as error:
+    # Anything else that happens to a valid model is a finding, and the campaign goes on.
+    except _BREAKDOWNS as error:
         return Tally(graphs=1), "", f"{type(error).__name__}: {error}"
 
 

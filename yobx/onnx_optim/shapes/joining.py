@@ -111,9 +111,11 @@ def _concat_values(tensors: list[OptimTensor], axis: int, rank: int) -> OptimTen
         if len(joined) > MAX_ELEMENTS:
             return None
         return with_elements(first.dtype, (OptimDim(len(joined)),), joined)
-    if all(item.value is not None or item.constant is not None for item in tensors):
-        return fold(first.dtype, lambda *arrays: np.concatenate(arrays, axis), *tensors)
-    return None
+    if any(item.value is None and item.constant is None for item in tensors):
+        return None
+    if len({(*s[:axis], *s[axis + 1 :]) for s in (item.shape for item in tensors)}) > 1:
+        return None  # NumPy refuses other sizes even of an input without elements
+    return fold(first.dtype, lambda *arrays: np.concatenate(arrays, axis), *tensors)
 
 
 @register("Concat")
