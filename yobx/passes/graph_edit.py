@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 import onnx_ir as ir
 
@@ -161,9 +160,10 @@ class GraphEditor:
         Returns:
             The value, to be used in any graph of the model.
         """
-        array = np.ascontiguousarray(array).reshape(array.shape)
-        key = (str(array.dtype), array.shape, array.tobytes() if array.nbytes <= 4096 else b"")
-        found = self._constants.get(key) if array.nbytes <= 4096 else None
+        # A turned weight stays a view: it is copied once, into the model.
+        small = array.nbytes <= 4096
+        key = (str(array.dtype), array.shape, array.tobytes() if small else b"")
+        found = self._constants.get(key) if small else None
         if found is not None and self.model.graph.initializers.get(found.name or "") is found:
             return found
         name = self.unique_name(hint)
@@ -175,7 +175,7 @@ class GraphEditor:
             const_value=tensor,
         )
         self.model.graph.register_initializer(value)
-        if array.nbytes <= 4096:
+        if small:
             self._constants[key] = value
         return value
 
