@@ -1,4 +1,4 @@
-"""SAME padding: known sizes and run-time sizes give the same numbers, those of TensorFlow's rule."""
+"""SAME padding: known and run-time sizes give the numbers of TensorFlow's rule."""
 
 from __future__ import annotations
 

@@ -75,11 +75,11 @@ def exponential(g: GraphBuilder, x: str, outputs: list[str] | None = None) -> st
     """Emit ``exp`` of a complex tensor."""
     real, imaginary = parts(g, x)
     size = g.op.Exp(real)
-    turned = [g.op.Mul(size, f(imaginary)) for f in (g.op.Cos, g.op.Sin)]
-    return pack(g, *turned, outputs)
+    cosine, sine = (g.op.Mul(size, f(imaginary)) for f in (g.op.Cos, g.op.Sin))
+    return pack(g, cosine, sine, outputs)
 
 
-def _dft(g: GraphBuilder, x: str, axis: int, **flags: int) -> str:
+def _dft(g: GraphBuilder, x: str, axis: int, **flags: Any) -> str:
     """Emit ``DFT`` over one axis, counted from the end and before the pairs.
 
     onnxruntime loses digits where the length is no power of two: those are computed in float64.

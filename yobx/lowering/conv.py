@@ -15,7 +15,7 @@ from .kernels import has_kernel
 from .legalise import legal
 from .padding import Window, explicit_pads, pad_spatial
 from .probe_kernels import DTYPES
-from .shapes import Dim, axis_size, join_dims, reshape
+from .shapes import Dim, axis_size, join_dims, rank, reshape
 
 __all__ = ["conv", "conv_transpose", "permute_weights"]
 
@@ -78,7 +78,7 @@ def conv(
         x = pad_spatial(g, x, spatial, pairs)
         fixed = [(0, 0)] * len(spatial)
     if _needs_taps(g, x):
-        return _by_taps(g, x, w, window, group, outputs)
+        return _by_taps(g, x, w, window, group=group, outputs=outputs)
     return str(
         legal(g).Conv(
             x,
@@ -95,7 +95,7 @@ def conv(
 
 
 def _by_taps(
-    g: GraphBuilder, x: str, w: str, window: Window, group: int, outputs: list[str] | None
+    g: GraphBuilder, x: str, w: str, window: Window, *, group: int, outputs: list[str] | None
 ) -> str:
     """Sum one matrix product per kernel element; for dtypes without a convolution kernel."""
     n = len(window.kernel)
@@ -110,15 +110,14 @@ def _by_taps(
         steps = np.array(window.strides, np.int64)
         part = g.op.Slice(x, np.array(starts, np.int64), ends, axes, steps)
         weights = g.op.Slice(w, np.array(tap), np.array(tap) + 1, axes)
-        product = _grouped_product(g, part, weights, group, channels, n)
+        product = _grouped_product(g, part, weights, group, channels)
         total = product if not total else g.op.Add(total, product)
     return str(g.op.Identity(total, outputs=outputs)) if outputs else total
 
 
-def _grouped_product(
-    g: GraphBuilder, part: str, weights: str, group: int, channels: Dim, n: int
-) -> str:
+def _grouped_product(g: GraphBuilder, part: str, weights: str, group: int, channels: Dim) -> str:
     """Contract the channels of `(n, c, *s)` with `(o, c / group, 1, ...)` to `(n, o, *s)`."""
+    n = rank(g, part) - 2
     letters = "wxyz"[:n]
     flat = g.op.Squeeze(weights, np.arange(2, 2 + n, dtype=np.int64))
     if group == 1:
@@ -139,8 +138,8 @@ def conv_transpose(
     w: str,
     window: Window,
     sizes: Sequence[Dim],
-    begins: Sequence[Dim],
     *,
+    begins: Sequence[Dim],
     group: int = 1,
     outputs: list[str] | None = None,
     name: str | None = None,
@@ -212,7 +211,9 @@ def _full_transpose(
     group = int(str(common["group"]))
     flipped = _flip_weights(g, w, n, group)
     ones = Window(window.kernel, (1,) * n, window.dilations)
-    return _by_taps(g, pad_spatial(g, spread, spatial, edges), flipped, ones, group, None)
+    return _by_taps(
+        g, pad_spatial(g, spread, spatial, edges), flipped, ones, group=group, outputs=None
+    )
 
 
 def _spread(g: GraphBuilder, x: str, window: Window) -> str:

@@ -17,6 +17,9 @@ from .shapes import Dim, axis_size, rank, reshape
 
 __all__ = ["einsum"]
 
+Operand = tuple[str, str]
+"""A value and its labels."""
+
 _SPARE = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
@@ -70,7 +73,7 @@ def einsum(
         later = set("".join(terms[i + 1 :]))
         keep = [c for c in dict.fromkeys(labels + terms[i]) if c in later or c in result]
         target = result if i == len(names) - 1 else "".join(keep)
-        value = _contract(g, value, labels, names[i], terms[i], target)
+        value = _contract(g, (value, labels), (names[i], terms[i]), target)
         labels = target
     value = _arrange(g, value, labels, result)
     return str(g.op.Identity(value, outputs=outputs, name=name)) if outputs else value
@@ -91,14 +94,15 @@ def _sum_out(g: GraphBuilder, x: str, labels: str, kept: set[str]) -> tuple[str,
     return x, "".join(c for c in labels if c in kept)
 
 
-def _contract(g: GraphBuilder, a: str, la: str, b: str, lb: str, result: str) -> str:
+def _contract(g: GraphBuilder, first: Operand, second: Operand, result: str) -> str:
     """Return the sum of two operands, labels in the order of ``result``."""
+    (a, la), (b, lb) = first, second
     a, la = _sum_out(g, a, la, set(lb) | set(result))
     b, lb = _sum_out(g, b, lb, set(la) | set(result))
     shared = [c for c in la if c in lb]
     summed = [c for c in shared if c not in result]
     if not summed:
-        return _product(g, a, la, b, lb, result)
+        return _product(g, (a, la), (b, lb), result)
     free = [c for c in result if (c in la) != (c in lb)]
     if free and free[0] in lb:  # The operand whose axes come first goes to the left.
         a, la, b, lb = b, lb, a, la
@@ -107,33 +111,28 @@ def _contract(g: GraphBuilder, a: str, la: str, b: str, lb: str, result: str) ->
     right = [c for c in result if c in lb and c not in la]
     sizes = {c: axis_size(g, a, la.index(c)) for c in (*batch, *left)}
     sizes.update({c: axis_size(g, b, lb.index(c)) for c in right})
-    first = _arrange(g, a, la, "".join([*batch, *left, *summed]))
-    second = _arrange(g, b, lb, "".join([*batch, *summed, *right]))
+    left_side = _arrange(g, a, la, "".join([*batch, *left, *summed]))
+    right_side = _arrange(g, b, lb, "".join([*batch, *summed, *right]))
     flat_left = len(left) != 1 and (batch or not left)
-    first = _merge(g, first, len(batch), len(left) if flat_left else None, len(summed), len(left))
-    second = _merge(g, second, len(batch), len(summed), len(right), len(summed))
-    product = legal(g).MatMul(first, second)
+    left_side = _merge(g, left_side, (len(batch), len(left), len(summed)), keep=not flat_left)
+    right_side = _merge(g, right_side, (len(batch), len(summed), len(right)), keep=False)
+    product = legal(g).MatMul(left_side, right_side)
     order = "".join([*batch, *left, *right])
     if flat_left or len(right) != 1:
         product = _split(g, product, batch, [sizes[c] for c in (*left, *right)])
     return _arrange(g, product, order, result)
 
 
-def _merge(g: GraphBuilder, x: str, batch: int, first: int | None, last: int, skipped: int) -> str:
-    """Make one axis of the ``first`` axes after the batch and one of the ``last`` ones.
-
-    ``first=None`` leaves the ``skipped`` axes after the batch as they are.
-    """
-    if (first is None or first == 1) and last == 1:
+def _merge(g: GraphBuilder, x: str, counts: tuple[int, int, int], *, keep: bool) -> str:
+    """Make one axis of each group of axes after the batch; ``keep`` leaves the first group."""
+    batch, first, last = counts
+    if (keep or first == 1) and last == 1:
         return x
-    middle = skipped if first is None else first
-    dims = [axis_size(g, x, i) for i in range(batch + middle + last)]
-    head = (
-        dims[: batch + middle]
-        if first is None
-        else [*dims[:batch], _total(g, dims[batch : batch + middle])]
-    )
-    return reshape(g, x, [*head, _total(g, dims[batch + middle :])])
+    dims = [axis_size(g, x, i) for i in range(sum(counts))]
+    head, tail = dims[: batch + first], dims[batch + first :]
+    if not keep:
+        head = [*head[:batch], _total(g, head[batch:])]
+    return reshape(g, x, [*head, _total(g, tail)])
 
 
 def _total(g: GraphBuilder, sizes: Sequence[Dim]) -> Dim:
@@ -156,7 +155,7 @@ def _split(g: GraphBuilder, x: str, batch: Sequence[str], sizes: Sequence[Dim]) 
     return reshape(g, x, [*head, *sizes])
 
 
-def _product(g: GraphBuilder, a: str, la: str, b: str, lb: str, result: str) -> str:
+def _product(g: GraphBuilder, first: Operand, second: Operand, result: str) -> str:
     """Multiply without a sum: both operands get the axes of the result."""
 
     def aligned(x: str, labels: str) -> str:
@@ -165,4 +164,4 @@ def _product(g: GraphBuilder, a: str, la: str, b: str, lb: str, result: str) -> 
         missing = [i for i, c in enumerate(result) if c not in labels]
         return str(g.op.Unsqueeze(x, np.array(missing, np.int64))) if missing else x
 
-    return str(legal(g).Mul(aligned(a, la), aligned(b, lb)))
+    return str(legal(g).Mul(aligned(*first), aligned(*second)))

@@ -1,8 +1,8 @@
 """Division and remainder, by the sign conventions that frameworks name.
 
 ONNX ``Div`` truncates integers, ``Mod`` (``fmod=0``) floors integers, ``Mod`` (``fmod=1``)
-truncates floats. The quotient of the smallest signed integer by -1 wraps in TensorFlow and stops the process
-in onnxruntime, so a divisor that may be -1 is replaced first.
+truncates floats. The quotient of the smallest signed integer by -1 wraps in TensorFlow and stops
+the process in onnxruntime, so a divisor that may be -1 is replaced first.
 """
 
 from __future__ import annotations

@@ -85,8 +85,8 @@ RUNNABLE = frozenset(
     """.split()
 )
 SKIPPED = frozenset(
-    "If Loop Scan SequenceMap Constant ConstantOfShape Optional OptionalGetElement OptionalHasElement "
-    "SplitToSequence SequenceAt SequenceConstruct SequenceEmpty SequenceErase SequenceInsert "
+    "If Loop Scan SequenceMap Constant ConstantOfShape Optional OptionalGetElement "
+    "OptionalHasElement SplitToSequence SequenceAt SequenceConstruct SequenceEmpty SequenceErase SequenceInsert "
     "SequenceLength ImageDecoder AffineGrid".split()
 )
 

@@ -100,7 +100,7 @@ def cubic_weights(axis: Axis) -> npt.NDArray[np.float32]:
 
 
 def kernel_weights(
-    size: int, wanted: int, scale: float, translate: float, kernel: str, antialias: bool
+    size: int, wanted: int, scale: float, translate: float, *, kernel: str, antialias: bool
 ) -> npt.NDArray[np.float32]:
     """Return the weights of TensorFlow's ``ScaleAndTranslate`` for one axis."""
     radius, function = _KERNELS[kernel]
@@ -180,6 +180,7 @@ def resample(
     x: str,
     rows: Any,
     columns: Any,
+    *,
     outputs: list[str] | None = None,
     name: str | None = None,
 ) -> str:

@@ -70,7 +70,9 @@ def _scan(
 ) -> str:
     """Emit the ``Scan`` over the rows of ``x``."""
     dtype = g.get_type(x)
-    body = g.subgraph("running", inputs=[("running.state", dtype, [None]), ("running.item", dtype, [None])])
+    body = g.subgraph(
+        "running", inputs=[("running.state", dtype, [None]), ("running.item", dtype, [None])]
+    )
     state, item = body.input_names
     total = combine(body, state, item)
     body.make_tensor_output("running.state_out", source=total)

@@ -67,7 +67,7 @@ def rsqrt(g: GraphBuilder, x: str, outputs: Outputs = None, name: str | None = N
 
 
 def expm1(g: GraphBuilder, x: str, outputs: Outputs = None, name: str | None = None) -> str:
-    """Emit ``exp(x) - 1`` without cancellation: ``tanh(x / 2) * (exp(x) + 1)`` for small ``x``."""
+    """Emit ``exp(x) - 1`` without cancellation: ``tanh(x / 2) (exp(x) + 1)`` for small ``x``."""
     value = in_float32(g, x)
     half = const(g, value, 0.5)
     one = const(g, value, 1)
@@ -80,7 +80,7 @@ def expm1(g: GraphBuilder, x: str, outputs: Outputs = None, name: str | None = N
 
 
 def log1p(g: GraphBuilder, x: str, outputs: Outputs = None, name: str | None = None) -> str:
-    """Emit ``log(1 + x)``; the rounding of ``u = 1 + x`` is undone by the factor ``x / (u - 1)``."""
+    """Emit ``log(1 + x)``; the rounding of ``u = 1 + x`` is undone by ``x / (u - 1)``."""
     value = in_float32(g, x)
     one = const(g, value, 1)
     shifted = g.op.Add(value, one)

@@ -352,6 +352,8 @@ FAMILIES = {
 STATIC_SIZES = {"n": 2, "m": 4, "k": 5, "h": 6, "w": 5}
 
 
-@pytest.mark.parametrize("case", sum(FAMILIES.values(), []), ids=lambda c: c.name)
+@pytest.mark.parametrize(
+    "case", [case for family in FAMILIES.values() for case in family], ids=lambda c: c.name
+)
 def test_contraction(case: Case) -> None:
     check(case, STATIC_SIZES)

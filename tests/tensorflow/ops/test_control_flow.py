@@ -124,7 +124,9 @@ def mapped(x: Any) -> Any:
 
 def mapped_types(x: Any) -> Any:
     spec = (tf.int32, tf.float32)
-    return tf.map_fn(lambda r: (tf.argmax(r, output_type=tf.int32), r[:2]), x, fn_output_signature=spec)
+    return tf.map_fn(
+        lambda r: (tf.argmax(r, output_type=tf.int32), r[:2]), x, fn_output_signature=spec
+    )
 
 
 def folded(x: Any) -> Any:

@@ -24,7 +24,8 @@ FLAGS = {"Relu": "features", "Relu6": "features", "Elu": "features", "Selu": "fe
          "LeakyRelu": "features", "Softplus": "features", "Softsign": "features"}  # fmt: skip
 UNARY = [*elementwise.UNARY, "Exp", "Neg", *arithmetic._UNARY_LIBRARY, *FLAGS,
          "Erf", "Erfc", "Square", "Tan", "Reciprocal", "Inv", "Sign", "IsFinite"]  # fmt: skip
-BINARY = [*elementwise.BINARY, "Sub", "RealDiv", "Add", "AddV2", "Mul", "Equal", "NotEqual", "Xlogy", "Xlog1py",
+BINARY = [*elementwise.BINARY, "Sub", "RealDiv", "Add", "AddV2", "Mul", "Equal", "NotEqual",
+          "Xlogy", "Xlog1py",
           "Xdivy", "DivNoNan", "MulNoNan", "SquaredDifference", "Atan2"]  # fmt: skip
 DIVIDING = ["Div", "TruncateDiv", "FloorDiv", "FloorMod", "Mod", "TruncateMod"]
 BOUNDED = {"Sin", "Cos", "Tan", "Sigmoid", "Tanh"}
@@ -59,7 +60,7 @@ def accepted(op_type: str, dtype: str) -> bool:
 def unary_cases() -> list[Case]:
     cases = []
     for op_type in UNARY:
-        keyword = FLAGS.get(op_type, "x" if op_type != "Invert" else "x")
+        keyword = FLAGS.get(op_type, "x")
         for dtype in dtypes_of(op_type):
             if not accepted(op_type, dtype):
                 continue

@@ -50,9 +50,10 @@ def in_channels_first(
     g: GraphBuilder,
     op: Any,
     x: str,
-    n: int,
     outputs: list[str],
     compute: Callable[[str, list[str] | None], str],
+    *,
+    n: int,
     default_format: str = "NHWC",
 ) -> str:
     """Run ``compute(channels-first x, output names)`` between the transposes the format needs.
@@ -61,9 +62,9 @@ def in_channels_first(
         g: The graph.
         op: The TensorFlow op.
         x: Its data input.
-        n: Number of spatial axes.
         outputs: Names to write.
         compute: Emits the operator.
+        n: Number of spatial axes.
         default_format: Format if the op has no ``data_format``.
 
     Returns:

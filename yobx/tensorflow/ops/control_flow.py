@@ -92,11 +92,11 @@ def convert_case(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: A
         values = convert_function_body(g, names[inside], inputs, prefix=op.name)
         return _bind(g, op, outputs, values)
     index_name = shapes.scalar(g, to_int64(g, op.inputs[0].name))
-    return _emit_case(g, op, index_name, names, 0, outputs)
+    return _emit_case(g, op, index_name, names, first=0, outputs=outputs)
 
 
 def _emit_case(
-    g: GraphBuilder, op: Any, index: str, names: list[str], first: int, outputs: list[str]
+    g: GraphBuilder, op: Any, index: str, names: list[str], *, first: int, outputs: list[str]
 ) -> str:
     """Emit ``if index == first`` over the rest of the branches."""
     chosen = g.op.Equal(index, np.array(first, np.int64))
@@ -106,7 +106,7 @@ def _emit_case(
     else:
         else_branch = g.subgraph(f"{op.name}_case_{first}")
         inner = [else_branch.unique_name(n) for n in outputs]
-        _emit_case(else_branch, op, index, names, first + 1, inner)
+        _emit_case(else_branch, op, index, names, first=first + 1, outputs=inner)
         for i, name in enumerate(inner):
             if _is_value(op, i):
                 else_branch.make_tensor_output(f"{op.name}/branch_{i}", source=name)
@@ -250,7 +250,9 @@ def _convert_body(
         loop.items[k] = shape.dims() if shape.has_rank() else None
     results = []
     for i, value in enumerate(values):
-        results.append(sub.make_tensor_output(f"{loop.op.name}/out_{i}", source=sub.op.Identity(value)))
+        results.append(
+            sub.make_tensor_output(f"{loop.op.name}/out_{i}", source=sub.op.Identity(value))
+        )
     changed = _changed_axes(loop, sub, state, values)
     return sub, results, changed
 
@@ -311,8 +313,8 @@ def _final_values(loop: _Loop, trips: Any, results: list[str]) -> list[str]:
         end = g.op.Add(to_int64(g, final[k]), total)
         final[k] = cast(g, end, g.get_type(loop.initial[k]))
     stacked = results[len(plan.carried) :]
-    for (k, (counter, _)), rows in zip(plan.written.items(), stacked, strict=True):
-        rows = _exact_rows(loop, trips, rows, loop.items[k])
+    for (k, (counter, _)), made in zip(plan.written.items(), stacked, strict=True):
+        rows = _exact_rows(loop, trips, made, loop.items[k])
         start = _start(loop, counter)
         if not g.has_name(loop.initial[k]):
             final[k] = rows

@@ -59,7 +59,9 @@ def convert_conv(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: A
         pairs = padding_pairs(g, op, x, window, _WEIGHT_FORMAT[n])
         return conv(g, x, w, window, pairs, group=group, outputs=names, name=op.name)
 
-    return in_channels_first(g, op, op.inputs[0].name, n, outputs, compute, _WEIGHT_FORMAT[n])
+    return in_channels_first(
+        g, op, op.inputs[0].name, outputs, compute, n=n, default_format=_WEIGHT_FORMAT[n]
+    )
 
 
 @register_tf_op_converter("Conv", dtypes=(*FLOATS, "int32"))
@@ -116,7 +118,7 @@ def convert_depthwise_conv(
         pairs = padding_pairs(g, op, x, window)
         return conv(g, x, name, window, pairs, group=channels, outputs=names, name=op.name)
 
-    return in_channels_first(g, op, op.inputs[0].name, 2, outputs, compute)
+    return in_channels_first(g, op, op.inputs[0].name, outputs, compute, n=2)
 
 
 def _depthwise_weights(g: GraphBuilder, op: Any, name: str, shape: tuple[int, ...]) -> None:
@@ -145,13 +147,15 @@ def convert_conv_transpose(
     def compute(x: str, names: list[str] | None) -> str:
         w = permute_weights(g, op.inputs[1].name, [n + 1, n, *range(n)], "io")
         sizes = _wanted_sizes(g, op, n, last)
-        begins = _begins(g, op, x, window, sizes, last)
+        begins = _begins(g, op, x, window, sizes, last=last)
         group = _transpose_groups(g, op, last, kernel[-2])
         return conv_transpose(
-            g, x, w, window, sizes, begins, group=group, outputs=names, name=op.name
+            g, x, w, window, sizes, begins=begins, group=group, outputs=names, name=op.name
         )
 
-    return in_channels_first(g, op, op.inputs[2].name, n, outputs, compute, default)
+    return in_channels_first(
+        g, op, op.inputs[2].name, outputs, compute, n=n, default_format=default
+    )
 
 
 def _transpose_groups(g: GraphBuilder, op: Any, last: bool, per_group: int) -> int:
@@ -185,7 +189,7 @@ def _wanted_sizes(g: GraphBuilder, op: Any, n: int, last: bool) -> list[Dim]:
 
 
 def _begins(
-    g: GraphBuilder, op: Any, x: str, window: Window, sizes: list[Dim], last: bool
+    g: GraphBuilder, op: Any, x: str, window: Window, sizes: list[Dim], *, last: bool
 ) -> list[Dim]:
     """Return the padding in front that the forward convolution had."""
     padding = str(attr(op, "padding"))

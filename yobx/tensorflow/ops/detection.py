@@ -155,7 +155,7 @@ def convert_crop_and_resize(
     size = [int(v) for v in require_constant(g, op, 3, "crop_size")]
     fill = F(op.get_attr("extrapolation_value"))
     linear = str(attr(op, "method")) == "bilinear"
-    axes = [_crop_axis(g, image, boxes, i, size[i], linear) for i in (0, 1)]
+    axes = [_crop_axis(g, image, boxes, i, size=size[i], linear=linear) for i in (0, 1)]
     rows, columns = axes
     result = None
     for y, wy in ((rows[0], rows[2]), (rows[1], rows[3])) if linear else ((rows[0], None),):
@@ -180,7 +180,7 @@ def convert_crop_and_resize(
 
 
 def _crop_axis(
-    g: GraphBuilder, image: str, boxes: str, i: int, size: int, linear: bool
+    g: GraphBuilder, image: str, boxes: str, i: int, *, size: int, linear: bool
 ) -> tuple[str, str, str, str, str]:
     """Return low and high positions, their weights, and which places are inside, `(box, size)`."""
     first, last = (g.op.Gather(boxes, np.array([j], np.int64), axis=1) for j in (i, i + 2))

@@ -69,13 +69,14 @@ def convert_nearest(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op
     sizes = shapes.vector(g, op.inputs[1].name)
     wanted = constant(g, op, 1)
     known = dims(g, op, 0)
+    align, half = _flags(op)
     for i, axis in enumerate((1, 2)):
         size = None if known is None else known[axis]
         names = outputs[:1] if axis == 2 else None
         if size is not None and wanted is not None:
-            index: Any = _nearest_static(size, int(wanted[i]), *_flags(op))
+            index: Any = _nearest_static(size, int(wanted[i]), align, half)
         else:
-            index = _nearest_dynamic(g, x, axis, sizes, i, *_flags(op))
+            index = _nearest_dynamic(g, x, axis, sizes, align=align, half=half)
         x = g.op.Gather(x, index, axis=axis, outputs=names, name=op.name)
     return str(x)
 
@@ -90,11 +91,11 @@ def _nearest_static(size: int, wanted: int, align: bool, half: bool) -> np.ndarr
 
 
 def _nearest_dynamic(
-    g: GraphBuilder, x: str, axis: int, sizes: str, i: int, align: bool, half: bool
+    g: GraphBuilder, x: str, axis: int, sizes: str, *, align: bool, half: bool
 ) -> str:
     f = np.float32
     size = g.op.Squeeze(g.op.Shape(x, start=axis, end=axis + 1))
-    wanted = g.op.Gather(sizes, np.array(i, np.int64))
+    wanted = g.op.Gather(sizes, np.array(axis - 1, np.int64))
     one = np.array(1, np.int64)
     top, last = cast(g, size, f), g.op.Sub(size, one)
     bottom = cast(g, wanted, f)
@@ -138,7 +139,12 @@ def convert_scale_and_translate(
     kernel, antialias = str(attr(op, "kernel_type")), bool(attr(op, "antialias"))
     rows, columns = (
         kernel_weights(
-            int(known[1 + i] or 0), int(size[i]), scale[i], translation[i], kernel, antialias
+            int(known[1 + i] or 0),
+            int(size[i]),
+            scale[i],
+            translation[i],
+            kernel=kernel,
+            antialias=antialias,
         )
         for i in (0, 1)
     )

@@ -93,9 +93,7 @@ def _broadcast_batch(g: GraphBuilder, a: str, b: str) -> tuple[str, str]:
     if n == 2:
         return a, b
     one = np.array(1, np.int64)
-    batches = [
-        g.op.Expand(one, g.op.Shape(x, end=shapes.rank(g, x) - 2)) for x in (a, b)
-    ]
+    batches = [g.op.Expand(one, g.op.Shape(x, end=shapes.rank(g, x) - 2)) for x in (a, b)]
     batch = g.op.Shape(g.op.Add(*batches))
     grown = []
     for x in (a, b):
@@ -114,7 +112,9 @@ def convert_cholesky(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], o
 def convert_solve_ls(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """Least squares by the normal equations, which is what ``fast=True`` means."""
     if not bool(attr(op, "fast")):
-        unsupported(op, "only fast=True is supported", "fast=False", "Use tf.linalg.lstsq(fast=True).")
+        unsupported(
+            op, "only fast=True is supported", "fast=False", "Use tf.linalg.lstsq(fast=True)."
+        )
     a, b = op.inputs[0].name, op.inputs[1].name
     n = rank(g, op, 0)
     perm = [*range(n - 2), n - 1, n - 2]

@@ -21,23 +21,24 @@ def _distance(g: GraphBuilder, x: str) -> str:
     return row_minus_column(g, rows, columns)
 
 
+def _limit(g: GraphBuilder, op: Any, index: int) -> str:
+    """Return how many diagonals a band has on one side; a negative number means all."""
+    every = np.array(np.iinfo(np.int64).max // 2, np.int64)
+    value = constant(g, op, index)
+    if value is not None:
+        known = every if int(value) < 0 else np.array(int(value), np.int64)
+        return g.make_initializer(None, known)
+    name = to_int64(g, op.inputs[index].name)
+    return str(g.op.Where(g.op.Less(name, np.array(0, np.int64)), every, name))
+
+
 @register_tf_op_converter(("MatrixBandPart", "BatchMatrixBandPart"), dtypes=MOVABLE)
 def convert_band_part(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """A band around the diagonal, zero outside; a negative limit keeps that whole triangle."""
     x = op.inputs[0].name
-    last = np.array(np.iinfo(np.int64).max // 2, np.int64)
-    limits = []
-    for i in (1, 2):
-        value = constant(g, op, i)
-        if value is not None:
-            limits.append(last if int(value) < 0 else np.array(int(value), np.int64))
-            continue
-        name = to_int64(g, op.inputs[i].name)
-        negative = g.op.Less(name, np.array(0, np.int64))
-        limits.append(g.op.Where(negative, last, name))
     distance = _distance(g, x)
-    low = -limits[0] if isinstance(limits[0], np.ndarray) else g.op.Neg(limits[0])
-    inside = band_mask(g, distance, np.asarray(low) if not isinstance(low, str) else low, limits[1])
+    low, high = (_limit(g, op, i) for i in (1, 2))
+    inside = band_mask(g, distance, g.op.Neg(low), high)
     if op.inputs[0].dtype.name == "bool":
         return str(g.op.And(x, inside, outputs=outputs[:1], name=op.name))
     return str(legal(g).Where(inside, x, zero_like(g, x), outputs=outputs[:1], name=op.name))

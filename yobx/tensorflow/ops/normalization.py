@@ -39,7 +39,9 @@ def convert_fused_batch_norm(
             )
         )
 
-    in_channels_first(g, op, op.inputs[0].name, n, outputs, compute, _default_format(n))
+    in_channels_first(
+        g, op, op.inputs[0].name, outputs, compute, n=n, default_format=_default_format(n)
+    )
     for name, source in zip(outputs[1:5], (mean, variance, mean, variance), strict=False):
         g.alias(name, source)
     if len(outputs) > 5:
@@ -65,12 +67,12 @@ def _with_batch_statistics(g: GraphBuilder, outputs: list[str], op: Any) -> str:
     value = g.op.Add(g.op.Mul(centred, factor), offset)
     cast(g, value, op.outputs[0].dtype.as_numpy_dtype, outputs=outputs[:1])
     flat_mean, flat_variance = g.op.Squeeze(mean, axes), g.op.Squeeze(variance, axes)
-    _training_outputs(g, outputs, op, x, axes, flat_mean, flat_variance)
+    _training_outputs(g, outputs, op, x, axes, mean=flat_mean, variance=flat_variance)
     return outputs[0]
 
 
 def _training_outputs(
-    g: GraphBuilder, outputs: list[str], op: Any, x: str, axes: Any, mean: str, variance: str
+    g: GraphBuilder, outputs: list[str], op: Any, x: str, axes: Any, *, mean: str, variance: str
 ) -> None:
     """Write the running statistics: Bessel-corrected variance, averaged with the old values."""
     one = np.array(1, np.float32)

@@ -40,7 +40,9 @@ def _pool(g: GraphBuilder, outputs: list[str], op: Any, window: Window, emit: An
         pairs = padding_pairs(g, op, x, window, _FORMAT[n + 2])
         return str(emit(g, x, window, pairs, outputs=names, name=op.name))
 
-    return in_channels_first(g, op, op.inputs[0].name, n, outputs, compute, _FORMAT[n + 2])
+    return in_channels_first(
+        g, op, op.inputs[0].name, outputs, compute, n=n, default_format=_FORMAT[n + 2]
+    )
 
 
 @register_tf_op_converter(("MaxPool", "MaxPool3D"), dtypes=NUMBERS)

@@ -22,8 +22,11 @@ def _levels(op: Any) -> tuple[float, float]:
     )
 
 
-def _fake_quant(g: GraphBuilder, op: Any, x: str, low: str, high: str, outputs: list[str]) -> str:
-    """Emit rounding to levels between ``low`` and ``high``, moved so that zero is a level."""
+def _fake_quant(
+    g: GraphBuilder, op: Any, x: str, limits: tuple[str, str], outputs: list[str]
+) -> str:
+    """Emit rounding to levels between two limits, moved so that zero is a level."""
+    low, high = limits
     bottom, top = _levels(op)
     scale = g.op.Div(g.op.Sub(high, low), F(top - bottom))
     raw = g.op.Sub(F(bottom), g.op.Div(low, scale))
@@ -47,7 +50,7 @@ def convert_fake_quant_args(
 ) -> str:
     """Rounding to levels between two attributes."""
     low, high = (g.make_initializer(None, F(op.get_attr(n))) for n in ("min", "max"))
-    return _fake_quant(g, op, op.inputs[0].name, low, high, outputs[:1])
+    return _fake_quant(g, op, op.inputs[0].name, (low, high), outputs[:1])
 
 
 @register_tf_op_converter(
@@ -58,7 +61,7 @@ def convert_fake_quant_vars(
 ) -> str:
     """Rounding to levels between two inputs, perhaps per channel."""
     x, low, high = (i.name for i in op.inputs)
-    return _fake_quant(g, op, x, low, high, outputs[:1])
+    return _fake_quant(g, op, x, (low, high), outputs[:1])
 
 
 @register_tf_op_converter(
@@ -86,7 +89,7 @@ def convert_quantize_and_dequantize(
         low, high = (getattr(legal(g), f"Reduce{k}")(x, keepdims=0) for k in ("Min", "Max"))
     bottom = float(-(2 ** (bits - 1)) + int(narrow)) if signed else 0.0
     top = float(2 ** (bits - 1) - 1) if signed else float(2**bits - 1)
-    return _symmetric(g, op, x, (low, high), (bottom, top), outputs[:1])
+    return _symmetric(g, op, x, (low, high), (bottom, top), outputs=outputs[:1])
 
 
 def _symmetric(
@@ -95,6 +98,7 @@ def _symmetric(
     x: str,
     limits: tuple[str, str],
     levels: tuple[float, float],
+    *,
     outputs: list[str],
 ) -> str:
     """Emit rounding with the larger of the two scales that the range asks for."""
