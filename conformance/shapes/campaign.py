@@ -33,7 +33,7 @@ _KINDS: tuple[Callable[[Chooser], onnx.ModelProto], ...] = (
     value_model,
 )
 _SHOWN = 20
-_BREAKDOWNS = (
+_BREAKDOWNS: tuple[type[Exception], ...] = (
     *RUN_ERRORS,
     *(YobxError, RuntimeError, ArithmeticError, LookupError, TypeError, ValueError, AttributeError),
 )
