@@ -116,6 +116,12 @@ def graphs_of(model: ir.Model) -> list[ir.Graph]:
 _PLAIN = frozenset(("Conv", "Add", "Mul", "Sub", "Relu", "MatMul", "Transpose", "Reshape", "Cast"))
 
 
+def _string_tensor(array: Array, name: str) -> ir.StringTensor:
+    """Wraps an array of text or bytes as a tensor."""
+    data = [item if isinstance(item, bytes) else str(item).encode() for item in array.ravel()]
+    return ir.StringTensor(data, shape=ir.Shape(array.shape), name=name)
+
+
 class GraphEditor:
     """Edits one model: every new value gets a name that is free, the same one in every run.
 
@@ -162,12 +168,14 @@ class GraphEditor:
         """
         # A turned weight stays a view: it is copied once, into the model.
         small = array.nbytes <= 4096
-        key = (str(array.dtype), array.shape, array.tobytes() if small else b"")
+        text = array.dtype.kind in "OSU"
+        content = repr(array.tolist()).encode() if text else array.tobytes() if small else b""
+        key = (str(array.dtype), array.shape, content)
         found = self._constants.get(key) if small else None
         if found is not None and self.model.graph.initializers.get(found.name or "") is found:
             return found
         name = self.unique_name(hint)
-        tensor = ir.Tensor(array, name=name)
+        tensor = _string_tensor(array, name) if text else ir.Tensor(array, name=name)
         value = ir.Value(
             name=name,
             type=ir.TensorType(tensor.dtype),

@@ -24,7 +24,9 @@ def skeleton(model: onnx_ir.Model) -> tuple[onnx.ModelProto, frozenset[str]]:
     tensors = {
         name: value.const_value
         for name, value in graph.initializers.items()
-        if value.const_value is not None and value.const_value.nbytes > SMALL_TENSOR_BYTES
+        if value.const_value is not None
+        and value.const_value.dtype != onnx_ir.DataType.STRING  # Strings have no size in bytes.
+        and value.const_value.nbytes > SMALL_TENSOR_BYTES
     }
     large = {name: graph.initializers[name] for name in tensors}
     try:
@@ -34,6 +36,10 @@ def skeleton(model: onnx_ir.Model) -> tuple[onnx.ModelProto, frozenset[str]]:
     finally:
         for name, value in large.items():
             value.const_value = tensors[name]
+    # An initializer says its own type; a second statement in value_info is redundant.
+    inner = [info for info in proto.graph.value_info if info.name not in graph.initializers]
+    del proto.graph.value_info[:]
+    proto.graph.value_info.extend(inner)
     small = [tensor for tensor in proto.graph.initializer if tensor.name not in large]
     already = {info.name for info in proto.graph.input}
     proto.graph.input.extend(
