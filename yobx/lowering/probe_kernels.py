@@ -86,8 +86,8 @@ RUNNABLE = frozenset(
 )
 SKIPPED = frozenset(
     "If Loop Scan SequenceMap Constant ConstantOfShape Optional OptionalGetElement "
-    "OptionalHasElement SplitToSequence SequenceAt SequenceConstruct SequenceEmpty SequenceErase SequenceInsert "
-    "SequenceLength ImageDecoder AffineGrid".split()
+    "OptionalHasElement SplitToSequence SequenceAt SequenceConstruct SequenceEmpty "
+    "SequenceErase SequenceInsert SequenceLength ImageDecoder AffineGrid".split()
 )
 
 

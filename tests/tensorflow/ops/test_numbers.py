@@ -77,8 +77,8 @@ OTHERS = [
          x, a - 1.0, a + 6.0, num_bits=7), (LIMIT, Arg("float32", (), values=(0.3,))), ulps=4,
          atol=1e-6),
     Case("fake_quant_channel", lambda x, a: tf.raw_ops.FakeQuantWithMinMaxVarsPerChannel(
-         inputs=x, min=-a, max=a + 2.0), (Arg("float32", ("n", 3)), Arg("float32", (3,), 0.5, 3)), ulps=4,
-         atol=1e-6),
+         inputs=x, min=-a, max=a + 2.0), (Arg("float32", ("n", 3)), Arg("float32", (3,), 0.5, 3)),
+         ulps=4, atol=1e-6),
     Case("quantize_dequantize", lambda x: tf.quantization.quantize_and_dequantize_v2(
          x, -2.0, 3.0, num_bits=5, range_given=True), (LIMIT,), ulps=4),
     Case("quantize_dequantize_found", lambda x: tf.quantization.quantize_and_dequantize_v2(
