@@ -10,6 +10,7 @@ import pytest
 
 from tests.xbuilder.support import builder, run
 from yobx.errors import GraphError
+from yobx.passes import default_passes
 from yobx.xbuilder import GraphBuilder, finalize
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -169,3 +170,16 @@ def test_model_runs() -> None:
     onnx.checker.check_model(model, full_check=True)
     result = run(model, X=np.zeros((2, 4), dtype=np.float32))[0]
     np.testing.assert_allclose(result, 0.25)
+
+
+def test_value_info_describes_what_nodes_make_only() -> None:
+    g = builder()
+    x = g.make_tensor_input("X64", "float32", ("n", 64))
+    weights = g.make_initializer("W", np.ones((64, 64), dtype=np.float32))
+    bias = g.make_initializer("b", np.ones(64, dtype=np.float32))
+    g.make_tensor_output("Y", source=g.op.Relu(g.op.Add(g.op.MatMul(x, weights), bias)))
+    for passes in ((), default_passes()):
+        graph = g.to_onnx(passes=passes).graph
+        made = {name for node in graph.node for name in node.output} - {"Y"}
+        assert {tensor.name for tensor in graph.initializer} == {"W", "b"}
+        assert {info.name for info in graph.value_info} == made

@@ -239,10 +239,9 @@ def _convert_concrete_function(
 def _passes(options: ConvertOptions) -> Sequence[Callable[[Any], Any]]:
     if options.passes is not None:
         return options.passes
-    from yobx import passes
+    from yobx.passes import default_passes
 
-    make = getattr(passes, "default_passes", None)
-    return () if make is None else tuple(make())
+    return default_passes()
 
 
 def _note(model: onnx_ir.Model, facts: Mapping[str, str]) -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-__all__ = ["NodeMaker", "OpFactory"]
+__all__ = ["MakeNode", "OpFactory"]
 
 
-class NodeMaker(Protocol):
+class MakeNode(Protocol):
     """What makes the node in the end: ``GraphBuilder.make_node``."""
 
     def __call__(
@@ -28,7 +28,7 @@ class OpCall:
 
     __slots__ = ("_make_node", "_op_type")
 
-    def __init__(self, make_node: NodeMaker, op_type: str) -> None:
+    def __init__(self, make_node: MakeNode, op_type: str) -> None:
         self._make_node = make_node
         self._op_type = op_type
 
@@ -62,7 +62,7 @@ class OpFactory:
 
     __slots__ = ("_cache", "_make_node")
 
-    def __init__(self, make_node: NodeMaker) -> None:
+    def __init__(self, make_node: MakeNode) -> None:
         self._make_node = make_node
         self._cache: dict[str, OpCall] = {}
 

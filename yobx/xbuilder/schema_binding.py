@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import onnx
 
 from yobx.errors import GraphError
 from yobx.onnx_optim.tensor_type import TensorType
@@ -19,13 +18,7 @@ from yobx.xbuilder.dtypes import element_type
 from yobx.xbuilder.names import nearest
 from yobx.xbuilder.schema import Parameter, Signature, attribute_becomes_input
 
-__all__ = ["check_types", "place_parameters", "scalar_type"]
-
-_UNDEFINED = TensorType(0)
-_BOOL = TensorType(onnx.TensorProto.BOOL)
-_INT64 = TensorType(onnx.TensorProto.INT64)
-_FLOAT = TensorType(onnx.TensorProto.FLOAT)
-_STRING = TensorType(onnx.TensorProto.STRING)
+__all__ = ["check_outputs", "check_types", "place_parameters", "scalar_type"]
 
 _KEYWORD_SYNONYMS = {("Pad", "value"): "constant_value", ("Upsample", "scale"): "scales"}
 # Keyword parameters that ONNX wants as a 1-D tensor even for one number.
@@ -203,23 +196,23 @@ def scalar_type(
             sibling = sig.input(position)
             if (
                 position != index
-                and dtype != _UNDEFINED
+                and dtype != TensorType.kUndefined
                 and sibling is not None
                 and sibling.variable == parameter.variable
             ):
                 return dtype
     kind = np.asarray(value).dtype.kind
-    first = known[0] if known else _UNDEFINED
+    first = known[0] if known else TensorType.kUndefined
     if (
         kind in "if"
-        and first not in (_UNDEFINED, _BOOL, _STRING)
+        and first not in (TensorType.kUndefined, TensorType.kBool, TensorType.kString)
         and first.onnx_text() in parameter.types
         and (kind == "i" or "float" in first.onnx_text() or "double" in first.onnx_text())
     ):
         return first
-    default = {"b": _BOOL, "i": _INT64, "f": _FLOAT}.get(kind)
+    default = {"b": TensorType.kBool, "i": TensorType.kInt64, "f": TensorType.kFloat}.get(kind)
     if default is not None and default.onnx_text() not in parameter.types and kind == "i":
-        return _FLOAT if _FLOAT.onnx_text() in parameter.types else None
+        return TensorType.kFloat if TensorType.kFloat.onnx_text() in parameter.types else None
     return default
 
 
@@ -251,7 +244,7 @@ def check_types(
     bound: dict[str, tuple[str, TensorType]] = {}
     for index, (name, dtype) in enumerate(zip(names, types, strict=True)):
         parameter = sig.input(index)
-        if parameter is None or not name or dtype == _UNDEFINED:
+        if parameter is None or not name or dtype == TensorType.kUndefined:
             continue
         text = dtype.onnx_text()
         if text not in parameter.types:
