@@ -35,8 +35,8 @@ def test_no_run_refutes_a_statement(model: onnx.ModelProto, sizes: list[tuple[in
 
 def test_a_false_statement_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """The comparison can fail: a wrong size, a wrong bound, a wrong refusal."""
-    rules = {key: list(found) for key, found in REGISTRY._rules.items()}
-    monkeypatch.setattr(REGISTRY, "_rules", rules)
+    monkeypatch.setattr(REGISTRY, "_rules", REGISTRY.copy()._rules)
+    monkeypatch.setattr(REGISTRY, "memo", {})
     model = parse("g (float[n, m] x, float[n, 3] w) => (y) { y = Relu (x) }")
     assert refute(model, sizes_of([(2, 4), (0, 1)])).runs == 2
 

@@ -122,17 +122,22 @@ _MAX_OTHERS = 32
 
 def tensor_of_proto(proto: onnx.TensorProto) -> OptimTensor:
     """Descriptor of a stored tensor; contents are decoded only when they are few."""
-    dims = tuple(proto.dims)
-    number = proto.data_type
-    size = math.prod(dims)
-    if size > MAX_VALUE_SIZE or (size > _MAX_OTHERS and number not in _KEPT_INTEGERS):
-        return _plain(number, dims)
+    number, dims = proto.data_type, tuple(proto.dims[:])
+    plain, decoded = _prepared(number, dims)
+    if not decoded:
+        return plain
     if number in _RAW_INTEGERS and proto.HasField("raw_data"):
         return _integers(number, dims, proto.raw_data)
-    plain = _plain(number, dims)
-    if plain.dtype == TensorType.kUndefined:
-        return plain
     array = array_of_proto(proto)
     if array is None or array.shape != dims:
         return plain
     return OptimTensor(plain.dtype, plain.shape, constant=array)
+
+
+@lru_cache(maxsize=4096)
+def _prepared(number: int, dims: tuple[int, ...]) -> tuple[OptimTensor, bool]:
+    """The descriptor without contents, and whether such contents are worth decoding."""
+    size = math.prod(dims)
+    plain = _plain(number, dims)
+    few = size <= MAX_VALUE_SIZE and (size <= _MAX_OTHERS or number in _KEPT_INTEGERS)
+    return plain, few and plain.dtype != TensorType.kUndefined

@@ -28,6 +28,7 @@ DEFAULT_OPSETS: Mapping[str, int] = {
     "ai.onnx.ml": onnx.defs.get_schema("TreeEnsemble", domain="ai.onnx.ml").since_version,
 }
 MAX_ORIGIN_OWNERS = 32
+MAX_REMEMBERED = 20_000
 CustomFunction = Callable[["ShapesContext", onnx.NodeProto], Any]
 
 
@@ -52,6 +53,8 @@ class ShapesContext:
         session: Session | None = None,
     ) -> None:
         self.values: dict[str, Descriptor] = {}
+        # So many of them, the first ones, are inputs and initializers.
+        self.seeded: int = 0
         self.reasons: dict[str, str] = {}
         self.producers: dict[str, tuple[int, onnx.NodeProto]] = {}
         self.graph: onnx.GraphProto | onnx.FunctionProto | None = None
@@ -83,6 +86,7 @@ class ShapesContext:
         self._opsets = {normal_domain(d): int(v) for d, v in opsets.items()}
         key = tuple(sorted(self._opsets.items()))
         self.memo: dict[Any, Any] = self.session.memo.setdefault(key, {})
+        self._shared = self.session.registry.memo.setdefault(key, {})
 
     def set_opset_version(self, domain: str, version: int) -> None:
         """Set the opset version of one domain."""
@@ -101,6 +105,35 @@ class ShapesContext:
     def opsets(self) -> dict[str, int]:
         """Opset version by imported domain."""
         return dict(self._opsets)
+
+    # -- results of rules
+
+    def remembered(self, key: Any) -> tuple[Descriptor, ...] | None:
+        """What a rule gave for equal operator, attributes and inputs, or ``None``."""
+        session = self.session
+        if session.logging:
+            return None
+        token = self.constraints_store.token
+        if not (session.functions or session.custom):
+            shared: dict[Any, tuple[Descriptor, ...]] = self._shared
+            found = shared.get(key)
+            if found is None and not token:
+                found = shared.get((0, key))
+            if found is not None:
+                return found
+        memo = self.memo
+        found = memo.get(key)
+        return memo.get((token, key)) if found is None else found
+
+    def remember(self, key: Any, found: tuple[Descriptor, ...], *, facts_used: bool) -> None:
+        """Keep what a rule gave; for other models too, unless something of this one matters."""
+        session = self.session
+        token = self.constraints_store.token
+        shadowed = session.functions or session.custom
+        table = self.memo if shadowed or (facts_used and token) else self._shared
+        if len(table) >= MAX_REMEMBERED:
+            table.clear()
+        table[(token, key) if facts_used else key] = found
 
     # -- values of any kind
 

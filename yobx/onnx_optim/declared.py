@@ -107,13 +107,15 @@ class Declarations:
     """The declared types of the values of one graph.
 
     Args:
-        graph: The graph.
+        graph: The graph; ``None`` when declarations mean nothing.
         strict: Raise at the first contradiction instead of reporting it.
     """
 
-    def __init__(self, graph: onnx.GraphProto, *, strict: bool) -> None:
+    def __init__(self, graph: onnx.GraphProto | None, *, strict: bool = False) -> None:
         self.strict = strict
         self.types: dict[str, tuple[onnx.TypeProto, str]] = {}
+        if graph is None:
+            return
         place = f"graph {graph.name!r}"
         for value in graph.value_info:
             self.types[value.name] = (value.type, f"the value_info of {place}")

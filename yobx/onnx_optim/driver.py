@@ -59,24 +59,24 @@ def graph_steps(context: ShapesContext, nodes: Sequence[onnx.NodeProto]) -> Step
     Nodes that stand before what they read are put in order first.
     """
     declarations = _declarations(context)
+    declared = declarations.types
     values = context.values
     order: Iterable[tuple[int, onnx.NodeProto]] = enumerate(nodes)
     done = 0
     while True:
         try:
             for index, node in order:
-                for name in node.output:
-                    if name in values:
-                        raise duplicate(context, node, index, name)
-                pending = infer_node(context, node, index)
+                outputs = node.output[:]
+                if not values.keys().isdisjoint(outputs):
+                    raise duplicate(context, node, index)
+                pending = infer_node(context, node, index, outputs)
                 if pending is not None:
                     yield pending
                 done += 1
-                if declarations is not None:
-                    for name in node.output:
-                        if name in declarations.types:
-                            by = NodeView(context, node, (), index=index)
-                            declarations.apply(context, name, by.describe)
+                if declared and not declared.keys().isdisjoint(outputs):
+                    by = NodeView(context, node, (), index=index)
+                    for name in outputs:
+                        declarations.apply(context, name, by.describe)
         except MissingInputError:
             if not isinstance(order, enumerate):
                 raise
@@ -104,11 +104,11 @@ class _Known(Collection[str]):
         return len(self._context.values)
 
 
-def _declarations(context: ShapesContext) -> Declarations | None:
+def _declarations(context: ShapesContext) -> Declarations:
     policy = context.session.policy
     graph = context.graph
     if policy == "ignore" or not isinstance(graph, onnx.GraphProto):
-        return None
+        return Declarations(None)
     return Declarations(graph, strict=policy == "strict")
 
 
@@ -119,6 +119,7 @@ def body_steps(
     context.graph = graph
     if isinstance(graph, onnx.GraphProto):
         seed_initializers(context, graph)
+    context.seeded = len(context.values)
     yield graph_steps(context, graph.node)
     names = [o if isinstance(o, str) else o.name for o in graph.output]
     return [context.lookup(name) or UNKNOWN_TENSOR for name in names]
@@ -126,13 +127,18 @@ def body_steps(
 
 def compute_node(context: ShapesContext, node: onnx.NodeProto, index: int = -1) -> None:
     """Infer one node and set its outputs in the context."""
-    pending = infer_node(context, node, index, lenient=True)
+    pending = infer_node(context, node, index, node.output[:], lenient=True)
     if pending is not None:
         run(pending)
 
 
 def infer_node(
-    context: ShapesContext, node: onnx.NodeProto, index: int, *, lenient: bool = False
+    context: ShapesContext,
+    node: onnx.NodeProto,
+    index: int,
+    outputs: Sequence[str],
+    *,
+    lenient: bool = False,
 ) -> Step | None:
     """Infer one node, or return the step that will.
 
@@ -140,17 +146,16 @@ def infer_node(
         InvalidModelError: An input does not exist (unless ``lenient``).
         ShapeError: The node is malformed.
     """
-    values = context.values
-    outputs = node.output
     # Written for speed: this function runs once per node, and mostly finds the answer in the memo.
-    inputs: list[Descriptor | None] = []
-    for name in node.input:
-        found = values.get(name)
-        if found is None and name:
-            found = far_value(context, node, index, name, lenient=lenient)
-        inputs.append(found)
+    # Reading a field of a message costs more than a step of Python; a slice is the fastest way.
+    values = context.values
+    inputs: list[Descriptor | None]
+    try:
+        inputs = [values[name] for name in node.input[:]]
+    except KeyError:
+        inputs = far_inputs(context, node, index, lenient=lenient)
     key: Any = None
-    attributes = node.attribute
+    attributes = node.attribute[:]
     if not attributes:
         key = (node.op_type, node.domain, len(outputs), None, *inputs)
     else:
@@ -158,16 +163,27 @@ def infer_node(
         if parts is not None:
             key = (node.op_type, node.domain, len(outputs), parts, *inputs)
     if key is not None:
-        memo = context.memo
-        found_outputs = memo.get(key)
-        if found_outputs is None and (token := context.constraints_store.token):
-            found_outputs = memo.get((token, key))
-        if found_outputs is not None and not context.session.logging:
-            for name, descriptor in zip(outputs, found_outputs, strict=True):
+        found = context.remembered(key)
+        if found is not None:
+            for name, descriptor in zip(outputs, found, strict=True):
                 if name:
                     values[name] = descriptor
             return None
     return _infer_new(context, node, index, tuple(inputs), key)
+
+
+def far_inputs(
+    context: ShapesContext, node: onnx.NodeProto, index: int, *, lenient: bool
+) -> list[Descriptor | None]:
+    """The inputs of a node that are not all computed by its own graph."""
+    values = context.values
+    inputs: list[Descriptor | None] = []
+    for name in node.input:
+        found = values.get(name)
+        if found is None and name:
+            found = far_value(context, node, index, name, lenient=lenient)
+        inputs.append(found)
+    return inputs
 
 
 def far_value(
@@ -236,10 +252,9 @@ def attribute_key(
     return tuple(parts)
 
 
-def duplicate(
-    context: ShapesContext, node: onnx.NodeProto, index: int, name: str
-) -> InvalidModelError:
+def duplicate(context: ShapesContext, node: onnx.NodeProto, index: int) -> InvalidModelError:
     """The error for a name that is given twice."""
+    name = next(name for name in node.output if name in context.values)
     view = NodeView(context, node, (), index=index)
     return InvalidModelError(
         f"Each value of a graph has one producer. Received: a second one of {name!r}. Where: "
@@ -291,9 +306,7 @@ def _infer_new(
         return _finish(view, result)
     found = store(view, result)
     if key is not None and not view.tainted and not view.reasons:
-        context.memo[(context.constraints_store.token, key) if view.used_constraints else key] = (
-            found
-        )
+        context.remember(key, found, facts_used=view.used_constraints)
     return None
 
 
@@ -337,12 +350,15 @@ def _finish(view: NodeView, steps: Step, key: Any = None) -> Step:
 
 def store(view: NodeView, result: Any) -> tuple[Descriptor, ...]:
     """Set the outputs of a node from what its rule returned."""
-    names = view.proto.output
-    many = (result,) if not isinstance(result, tuple | list) else tuple(result)
-    found = tuple(
-        many[i] if i < len(many) and many[i] is not None else UNKNOWN_TENSOR
-        for i in range(len(names))
-    )
+    names = view.proto.output[:]
+    if type(result) is OptimTensor and len(names) == 1:
+        found: tuple[Descriptor, ...] = (result,)
+    else:
+        many = (result,) if not isinstance(result, tuple | list) else tuple(result)
+        found = tuple(
+            many[i] if i < len(many) and many[i] is not None else UNKNOWN_TENSOR
+            for i in range(len(names))
+        )
     context = view.context
     if view.reasons:
         text = "; ".join(dict.fromkeys(view.reasons))
@@ -353,7 +369,9 @@ def store(view: NodeView, result: Any) -> tuple[Descriptor, ...]:
                 context.set_value(name, descriptor, node_index=view.index)
         context.log_node(view.proto, view.index)
     else:
-        context.values.update((n, d) for n, d in zip(names, found, strict=True) if n)
+        for name, descriptor in zip(names, found, strict=True):
+            if name:
+                context.values[name] = descriptor
     if view.index < 0:
         context.producers.update((n, (view.index, view.proto)) for n in names if n)
     return found

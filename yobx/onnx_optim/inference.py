@@ -88,18 +88,21 @@ def _compute_graph(
 ) -> None:
     """Seed the initializers and inputs of a main graph, then infer its nodes."""
     context.graph = graph
-    known = set(context.values)
-    driver.seed_initializers(context, graph)
-    for value in graph.input:
-        seeded = context.values.get(value.name)
-        if seeded is not None and (value.name in known or value.name not in overridable):
-            continue
-        declared = _input(context, value)
-        # A default that callers may replace fixes the type at most, never the contents.
-        context.values[value.name] = declared
-    for descriptor in context.values.values():
+    values = context.values
+    for descriptor in values.values():
         if isinstance(descriptor, OptimTensor):
             context.session.input_symbols |= descriptor.shape.symbols()
+    known = set(values)
+    driver.seed_initializers(context, graph)
+    for value in graph.input:
+        name = value.name
+        if name in values and (name in known or name not in overridable):
+            continue
+        # A default that callers may replace fixes the type at most, never the contents.
+        values[name] = declared = _input(context, value)
+        if isinstance(declared, OptimTensor):
+            context.session.input_symbols |= declared.shape.symbols()
+    context.seeded = len(values)
     if context.session.logging:
         _log_seeds(context, graph)
     driver.run(driver.graph_steps(context, graph.node))

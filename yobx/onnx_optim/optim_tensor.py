@@ -36,6 +36,9 @@ class OptimTensor:
         minimum: Lower bound of all elements, or ``None``.
         maximum: Upper bound of all elements, or ``None``.
         source: Rung of the fallback ladder that stated it (``"rule"`` is the normal one).
+
+    Attributes:
+        wire: What is written into models for it, kept by who writes it.
     """
 
     __slots__ = (
@@ -47,6 +50,7 @@ class OptimTensor:
         "minimum",
         "shape",
         "source",
+        "wire",
     )
 
     dtype: TensorType
@@ -54,6 +58,7 @@ class OptimTensor:
     minimum: OptimDim | float | None
     maximum: OptimDim | float | None
     source: str
+    wire: bytes | None
     _value: Value | None
     _constant: npt.NDArray[Any] | None
     _hash: int
@@ -79,6 +84,7 @@ class OptimTensor:
         self._value = None if value is None else _dims(value)
         self._constant = constant
         self._hash = 0
+        self.wire = None
 
     @classmethod
     def of_constant(cls, array: npt.NDArray[Any], dtype: TensorType | None = None) -> OptimTensor:

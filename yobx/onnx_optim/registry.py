@@ -44,10 +44,16 @@ def normal_domain(domain: str) -> str:
 
 
 class Registry:
-    """Shape rules, found by domain, operator and opset version."""
+    """Shape rules, found by domain, operator and opset version.
+
+    Attributes:
+        memo: What the rules gave, by opsets, then by operator, attributes and inputs. Rules are
+            pure, so that all models share it; it is forgotten when a rule is added.
+    """
 
     def __init__(self) -> None:
         self._rules: dict[tuple[str, str], list[ShapeFunction]] = {}
+        self.memo: dict[Any, dict[Any, Any]] = {}
         self.generation = 0
 
     def register(
@@ -81,6 +87,8 @@ class Registry:
             known.append(rule)
             known.sort(key=lambda r: r.since_version)
         self.generation += 1
+        for table in self.memo.values():
+            table.clear()
 
     def find(self, domain: str, op_type: str, version: int) -> ShapeFunction | None:
         """The newest rule that is not newer than ``version``, or ``None``."""

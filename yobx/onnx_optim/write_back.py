@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import islice
 
 import onnx
 
@@ -21,6 +22,9 @@ __all__ = ["write_back"]
 _GRAPH_VALUE_INFO = b"\x6a"
 _FUNCTION_VALUE_INFO = b"\x62"
 _FUNCTION_VALUE_INFO_IR = 10
+# Tags of the fields of a ValueInfoProto.
+_NAME = b"\x0a"
+_TYPE = b"\x12"
 
 
 def write_back(model: onnx.ModelProto, context: ShapesContext) -> None:
@@ -93,19 +97,25 @@ class _Writer:
 
     def __init__(self, context: ShapesContext) -> None:
         self._context = context if context.constraints_store.has_solutions() else None
-        self._encoded: dict[Descriptor, bytes] = {}
+        # By identity: the contexts keep the descriptors alive as long as the writer exists.
+        self._encoded: dict[int, bytes] = {}
 
     def encoded(self, descriptor: Descriptor) -> bytes:
-        """The type in wire format; empty when nothing is known."""
-        found = self._encoded.get(descriptor)
+        """The type as field of a ``ValueInfoProto``; empty when nothing is known."""
+        found = self._encoded.get(id(descriptor))
         if found is None:
-            shown = descriptor
-            if self._context is not None:
-                shown = simplified(descriptor, self._context)
-            proto = type_of_descriptor(shown)
-            found = b"" if proto is None else proto.SerializeToString()
-            self._encoded[descriptor] = found
+            found = self._encoded[id(descriptor)] = self._encode(descriptor)
         return found
+
+    def _encode(self, descriptor: Descriptor) -> bytes:
+        if self._context is not None:
+            return type_field(simplified(descriptor, self._context))
+        if not isinstance(descriptor, OptimTensor):
+            return type_field(descriptor)
+        # Descriptors outlive an inference, and with them what is written for them.
+        if descriptor.wire is None:
+            descriptor.wire = type_field(descriptor)
+        return descriptor.wire
 
     def graph(self, graph: onnx.GraphProto, context: ShapesContext) -> None:
         """Write the outputs and the value_info of one graph, not of its subgraphs."""
@@ -122,7 +132,8 @@ class _Writer:
         found = context.lookup(value.name)
         data = b"" if found is None else self.encoded(found)
         if data:
-            value.type.ParseFromString(data)
+            value.ClearField("type")
+            value.MergeFromString(data)
 
     def rest(
         self,
@@ -136,27 +147,29 @@ class _Writer:
         They are added in wire format in one call: building them through the Python classes takes
         longer than inferring them.
         """
-        values = context.values
         encoded = self.encoded
         for info in holder.value_info:
             given.add(info.name)
             self._overwrite(info, context)
         parts: list[bytes] = []
-        for node in holder.node:
-            for name in node.output:
-                if name in given:
-                    continue
-                found = values.get(name)
-                if found is None:
-                    continue
-                data = encoded(found)
-                if data:
-                    raw = name.encode()
-                    type_field = b"\x12" + varint(len(data)) + data
-                    body = b"\x0a" + varint(len(raw)) + raw + type_field
-                    parts.append(field + varint(len(body)) + body)
+        for name, descriptor in islice(context.values.items(), context.seeded, None):
+            data = encoded(descriptor)
+            if data and name not in given:
+                raw = name.encode()
+                size = varint(len(raw))
+                total = varint(1 + len(size) + len(raw) + len(data))
+                parts += (field, total, _NAME, size, raw, data)
         if parts:
             holder.MergeFromString(b"".join(parts))
+
+
+def type_field(descriptor: Descriptor) -> bytes:
+    """The type that a descriptor states as field of a ``ValueInfoProto``, or nothing."""
+    proto = type_of_descriptor(descriptor)
+    if proto is None:
+        return b""
+    data = proto.SerializeToString()
+    return _TYPE + varint(len(data)) + data
 
 
 def simplified(descriptor: Descriptor, context: ShapesContext) -> Descriptor:
