@@ -133,7 +133,8 @@ class LegalOps:
             plan.get(schema.outputs[min(i, len(schema.outputs) - 1)].type_str)
             for i in range(len(names))
         ]
-        hints = [n or f"{op_type}_wide" for n in names]
+        # A free name comes back unchanged, and the result itself is to have the name asked for.
+        hints = [f"{name or op_type}_wide" for name in names]
         inner = [
             self._g.unique_name(hint) if pair or name is None else name
             for hint, name, pair in zip(hints, names, pairs, strict=True)

@@ -21,14 +21,15 @@ from .probe_kernels import DTYPES
 __all__ = [
     "acosh",
     "asinh",
-    "atan2",
     "atanh",
     "const",
     "cosh",
     "erfc",
     "expm1",
+    "finish",
     "in_float32",
     "log1p",
+    "native",
     "rsqrt",
     "sinh",
     "softplus",
@@ -49,7 +50,7 @@ def in_float32(g: GraphBuilder, x: str) -> str:
     return cast(g, x, np.float32) if int(g.get_type(x)) in _HALVES else x
 
 
-def _finish(g: GraphBuilder, value: str, like: str, outputs: Outputs) -> str:
+def finish(g: GraphBuilder, value: str, like: str, outputs: Outputs) -> str:
     """Cast a result back to the type of ``like`` and give it its name."""
     if g.get_type(value) == g.get_type(like):
         return str(g.op.Identity(value, outputs=outputs)) if outputs else value
@@ -76,7 +77,7 @@ def expm1(g: GraphBuilder, x: str, outputs: Outputs = None, name: str | None = N
     small = g.op.Mul(tanh, g.op.Add(power, one))
     near = g.op.Less(g.op.Abs(value), half)
     result = g.op.Where(near, small, g.op.Sub(power, one), name=name)
-    return _finish(g, result, x, outputs)
+    return finish(g, result, x, outputs)
 
 
 def log1p(g: GraphBuilder, x: str, outputs: Outputs = None, name: str | None = None) -> str:
@@ -90,7 +91,7 @@ def log1p(g: GraphBuilder, x: str, outputs: Outputs = None, name: str | None = N
     product = g.op.Mul(g.op.Log(shifted), ratio)
     result = g.op.Where(exact, value, product, name=name)
     minus_inf = g.op.Log(g.op.Where(g.op.Less(value, const(g, value, -1)), value, one))
-    return _finish(g, g.op.Add(result, minus_inf), x, outputs)
+    return finish(g, g.op.Add(result, minus_inf), x, outputs)
 
 
 def _half_exp(g: GraphBuilder, x: str) -> str:
@@ -111,7 +112,7 @@ def sinh(g: GraphBuilder, x: str, outputs: Outputs = None, name: str | None = No
     small = g.op.Mul(g.op.Add(part, ratio), const(g, value, 0.5))
     near = g.op.Less(size, const(g, value, 20))
     result = g.op.Mul(g.op.Sign(value), g.op.Where(near, small, large))
-    return _finish(g, result, x, outputs)
+    return finish(g, result, x, outputs)
 
 
 def cosh(g: GraphBuilder, x: str, outputs: Outputs = None, name: str | None = None) -> str:
@@ -121,7 +122,7 @@ def cosh(g: GraphBuilder, x: str, outputs: Outputs = None, name: str | None = No
     value = in_float32(g, x)
     half = _half_exp(g, g.op.Abs(value))
     quarter = g.op.Div(const(g, value, 0.25), half)
-    return _finish(g, g.op.Add(half, quarter), x, outputs)
+    return finish(g, g.op.Add(half, quarter), x, outputs)
 
 
 def asinh(g: GraphBuilder, x: str, outputs: Outputs = None, name: str | None = None) -> str:
@@ -136,7 +137,7 @@ def asinh(g: GraphBuilder, x: str, outputs: Outputs = None, name: str | None = N
     near = log1p(g, g.op.Add(inner, g.op.Div(square, root)))
     far = g.op.Add(g.op.Log(size), const(g, value, math.log(2.0)))
     result = g.op.Mul(g.op.Sign(value), g.op.Where(big, far, near), name=name)
-    return _finish(g, result, x, outputs)
+    return finish(g, result, x, outputs)
 
 
 def acosh(g: GraphBuilder, x: str, outputs: Outputs = None, name: str | None = None) -> str:
@@ -148,7 +149,7 @@ def acosh(g: GraphBuilder, x: str, outputs: Outputs = None, name: str | None = N
     near = log1p(g, g.op.Add(t, g.op.Sqrt(g.op.Mul(t, g.op.Add(t, two)))))
     far = g.op.Add(g.op.Log(g.op.Where(big, value, one)), const(g, value, math.log(2.0)))
     valid = g.op.Where(g.op.Less(value, one), const(g, value, math.nan), near)
-    return _finish(g, g.op.Where(big, far, valid), x, outputs)
+    return finish(g, g.op.Where(big, far, valid), x, outputs)
 
 
 def atanh(g: GraphBuilder, x: str, outputs: Outputs = None, name: str | None = None) -> str:
@@ -157,36 +158,7 @@ def atanh(g: GraphBuilder, x: str, outputs: Outputs = None, name: str | None = N
     size = g.op.Abs(value)
     ratio = g.op.Div(g.op.Add(size, size), g.op.Sub(const(g, value, 1), size))
     half = g.op.Mul(log1p(g, ratio), const(g, value, 0.5))
-    return _finish(g, g.op.Mul(g.op.Sign(value), half), x, outputs)
-
-
-def atan2(g: GraphBuilder, y: str, x: str, outputs: Outputs = None) -> str:
-    """Emit the angle of ``(x, y)`` in `(-pi, pi]`, signed zeros and infinities included."""
-    like = y
-    y, x = in_float32(g, y), in_float32(g, x)
-    f = np.float32
-    half, quarter = f(np.pi / 2), f(np.pi / 4)
-    infinite = g.op.And(g.op.IsInf(x), g.op.IsInf(y))
-    ax, ay = g.op.Abs(x), g.op.Abs(y)
-    swap = g.op.Greater(ay, ax)
-    big, small = g.op.Where(swap, ay, ax), g.op.Where(swap, ax, ay)
-    origin = g.op.Equal(big, f(0))
-    ratio = g.op.Div(small, g.op.Where(origin, f(1), big))
-    angle = g.op.Atan(g.op.Where(infinite, f(1), ratio))
-    angle = g.op.Where(infinite, quarter, angle)
-    angle = g.op.Where(swap, g.op.Sub(half, angle), angle)
-    left = g.op.Less(_signed(g, x), f(0))
-    angle = g.op.Where(left, g.op.Sub(f(np.pi), angle), angle)
-    down = g.op.Less(_signed(g, y), f(0))
-    angle = g.op.Where(down, g.op.Neg(angle), angle)
-    nan = g.op.Or(g.op.IsNaN(x), g.op.IsNaN(y))
-    return _finish(g, g.op.Where(nan, f(np.nan), angle), like, outputs)
-
-
-def _signed(g: GraphBuilder, x: str) -> str:
-    """Return something with the sign of ``x``, minus zero being negative."""
-    zero = g.op.Equal(x, np.float32(0))
-    return str(g.op.Where(zero, g.op.Reciprocal(x), x))
+    return finish(g, g.op.Mul(g.op.Sign(value), half), x, outputs)
 
 
 def softplus(g: GraphBuilder, x: str, outputs: Outputs = None, name: str | None = None) -> str:
@@ -231,4 +203,4 @@ def erfc(g: GraphBuilder, x: str, outputs: Outputs = None, name: str | None = No
     tail = g.op.Mul(t, g.op.Exp(g.op.Sub(poly, g.op.Mul(positive, positive))))
     body = g.op.Sub(one, g.op.Erf(value))
     far = g.op.Greater(value, const(g, value, 0.5))
-    return _finish(g, g.op.Where(far, tail, body, name=name), x, outputs)
+    return finish(g, g.op.Where(far, tail, body, name=name), x, outputs)

@@ -12,8 +12,8 @@ from yobx.tensorflow.ops._op import FLOATS, FLOATS32, INTS, UINTS, attr, rank
 from yobx.tensorflow.register import register_tf_op_converter
 from yobx.xbuilder import GraphBuilder
 
-_SELU_ALPHA = 1.6732632423543772848170429916717
-_SELU_SCALE = 1.0507009873554804934193349852946
+SELU_ALPHA = 1.6732632423543772848170429916717
+SELU_SCALE = 1.0507009873554804934193349852946
 
 
 @register_tf_op_converter("Relu", dtypes=(*FLOATS, *INTS, *UINTS))
@@ -58,7 +58,7 @@ def convert_selu(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: A
     """Scaled exponential linear unit."""
     x = op.inputs[0].name
     if op.inputs[0].dtype.name == "float64":
-        value = _negative_branch(g, x, _SELU_ALPHA, _SELU_SCALE)
+        value = _negative_branch(g, x, SELU_ALPHA, SELU_SCALE)
         return str(g.op.Identity(value, outputs=outputs[:1], name=op.name))
     return str(legal(g).Selu(x, outputs=outputs[:1], name=op.name))
 

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 
 from yobx.lowering import transcendental as lib
+from yobx.lowering import trigonometric
+from yobx.lowering.bits import shift_left, shift_right
 from yobx.lowering.casts import cast
 from yobx.lowering.integers import (
     floor_divide,
@@ -17,20 +19,24 @@ from yobx.lowering.integers import (
 from yobx.lowering.legalise import legal
 from yobx.tensorflow.ops import _complex
 from yobx.tensorflow.ops._complex import COMPLEX, with_complex
-from yobx.tensorflow.ops._op import BOOL, FLOATS, FLOATS32, INTS, NUMBERS, UINTS, constant
+from yobx.tensorflow.ops._op import BOOL, FLOATS, INTS, NUMBERS, UINTS, constant
 from yobx.tensorflow.ops._patterns import match_gelu
 from yobx.tensorflow.register import register_tf_op_converter
 from yobx.xbuilder import GraphBuilder
 
 _UNARY_LIBRARY = {
+    "Acos": trigonometric.acos,
     "Acosh": lib.acosh,
+    "Asin": trigonometric.asin,
     "Asinh": lib.asinh,
+    "Atan": trigonometric.atan,
     "Atanh": lib.atanh,
     "Cosh": lib.cosh,
     "Expm1": lib.expm1,
     "Log1p": lib.log1p,
     "Rsqrt": lib.rsqrt,
     "Sinh": lib.sinh,
+    "Tan": trigonometric.tan,
 }
 
 
@@ -39,12 +45,6 @@ def convert_library(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op
     """A function written out of other ones."""
     emit = _UNARY_LIBRARY[op.type]
     return emit(g, op.inputs[0].name, outputs=outputs[:1], name=op.name)
-
-
-@register_tf_op_converter("Tan", dtypes=FLOATS32)
-def convert_tan(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
-    """Tangent."""
-    return str(legal(g).Tan(op.inputs[0].name, outputs=outputs[:1], name=op.name))
 
 
 @register_tf_op_converter("Mul", dtypes=(*NUMBERS, *COMPLEX))
@@ -189,11 +189,11 @@ def convert_is_finite(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], 
     return str(g.op.Not(odd, outputs=outputs[:1], name=op.name))
 
 
-@register_tf_op_converter("Atan2", dtypes=FLOATS32)
+@register_tf_op_converter("Atan2", dtypes=FLOATS)
 def convert_atan2(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """Angle of the point ``(x, y)``."""
     y, x = (i.name for i in op.inputs)
-    return lib.atan2(g, y, x, outputs=outputs[:1])
+    return trigonometric.atan2(g, y, x, outputs=outputs[:1], name=op.name)
 
 
 @register_tf_op_converter("ClipByValue", dtypes=NUMBERS)
@@ -227,8 +227,6 @@ def convert_approximate_equal(
 @register_tf_op_converter(("LeftShift", "RightShift"), dtypes=(*INTS, *UINTS))
 def convert_shift(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """Shift of bits; signed numbers shift their sign in, distances are clamped to the width."""
-    from yobx.lowering.bits import shift_left, shift_right
-
     x, y = (i.name for i in op.inputs)
     emit = shift_left if op.type == "LeftShift" else shift_right
     return emit(g, x, y, outputs=outputs[:1], name=op.name)

@@ -220,6 +220,28 @@ def _dynamic_begin(g: GraphBuilder, n: Dim, size: Dim, stride: int, reach: int) 
     return str(g.op.Div(g.op.Max(surplus, np.array([0], np.int64)), np.array([2], np.int64)))
 
 
+@register_tf_op_converter("DepthwiseConv2dNativeBackpropInput", dtypes=(*FLOATS, "int32"))
+def convert_depthwise_transpose(
+    g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any
+) -> str:
+    """Adjoint of a convolution of each channel on its own."""
+    height, width, channels, multiplier = _weights(g, op, 1)
+    window = window_of(op, (height, width))
+    last, _ = data_format(op)
+    name = f"{op.inputs[1].name}/depthwise"
+    if not g.has_name(name):
+        _depthwise_weights(g, op, name, (channels * multiplier, 1, height, width))
+
+    def compute(x: str, names: list[str] | None) -> str:
+        sizes = _wanted_sizes(g, op, 2, last)
+        begins = _begins(g, op, x, window, sizes, last=last)
+        return conv_transpose(
+            g, x, name, window, sizes, begins=begins, group=channels, outputs=names, name=op.name
+        )
+
+    return in_channels_first(g, op, op.inputs[2].name, outputs, compute, n=2)
+
+
 @register_tf_op_converter(("BiasAdd", "BiasAddV1"), dtypes=NUMBERS)
 def convert_bias_add(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """Sum of a tensor and a vector along its channel axis."""

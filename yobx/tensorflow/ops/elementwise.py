@@ -11,7 +11,6 @@ from yobx.tensorflow.ops._op import (
     ALL,
     BOOL,
     FLOATS,
-    FLOATS32,
     INTS,
     MOVABLE,
     NUMBERS,
@@ -21,12 +20,9 @@ from yobx.tensorflow.ops._op import (
 from yobx.tensorflow.register import register_tf_op_converter
 from yobx.xbuilder import GraphBuilder
 
-#: TensorFlow op -> (ONNX op, dtypes). float64 is missing where onnxruntime has no such kernel.
+#: TensorFlow op -> (ONNX op, dtypes).
 UNARY: dict[str, tuple[str, tuple[str, ...]]] = {
     "Abs": ("Abs", (*FLOATS, *INTS)),
-    "Acos": ("Acos", FLOATS32),
-    "Asin": ("Asin", FLOATS32),
-    "Atan": ("Atan", FLOATS32),
     "Ceil": ("Ceil", FLOATS),
     "Cos": ("Cos", FLOATS),
     "Floor": ("Floor", FLOATS),

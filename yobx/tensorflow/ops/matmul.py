@@ -31,6 +31,7 @@ def _flag(op: Any, *names: str) -> bool:
 
 
 @register_tf_op_converter("MatMul", dtypes=(*FLOATS, "int32", "int64"))
+@register_tf_op_converter("SparseMatMul", dtypes=("float32", "bfloat16"))
 @register_tf_op_converter("BatchMatMul", dtypes=(*FLOATS, "int32", "int64"))
 @register_tf_op_converter("BatchMatMulV2", dtypes=(*FLOATS, "int16", "int32", "int64"))
 @register_tf_op_converter(

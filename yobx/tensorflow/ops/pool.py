@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from yobx.lowering.padding import Window
-from yobx.lowering.pool import average_pool, max_pool
+import numpy as np
+
+from yobx.lowering import shapes
+from yobx.lowering.legalise import legal
+from yobx.lowering.padding import Window, pad_spatial, same_pads
+from yobx.lowering.pool import average_pool, lowest, max_pool, window_slices
 from yobx.tensorflow.ops._op import (
     FLOATS,
     NUMBERS,
     attr,
     data_format,
+    dims,
     int_list,
     require_constant,
     unsupported,
@@ -86,3 +91,25 @@ def convert_max_pool_with_argmax(
     to = 7 if op.outputs[1].dtype.name == "int64" else 6
     g.op.Cast(indices, to=to, outputs=outputs[1:2])
     return outputs[0]
+
+
+@register_tf_op_converter("Dilation2D", dtypes=NUMBERS)
+def convert_dilation(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+    """Largest sum of image and structuring element over each window of `(n, h, w, c)`."""
+    sizes = dims(g, op, 1)
+    if sizes is None or sizes[0] is None or sizes[1] is None:
+        unsupported(op, "the structuring element's shape must be static", f"shape={sizes}")
+    kernel = (sizes[0], sizes[1])
+    strides, rates = int_list(op, "strides")[1:-1], int_list(op, "rates")[1:-1]
+    window = Window(kernel, tuple(strides), tuple(rates))
+    x, element = op.inputs[0].name, op.inputs[1].name
+    if str(attr(op, "padding")) == "SAME":
+        pairs = same_pads(g, x, (1, 2), window)
+        x = pad_spatial(g, x, (1, 2), pairs, lowest(g.get_type(x)))
+    taps = window_slices(g, x, window, first_axis=1)
+    rows = shapes.reshape(g, element, [kernel[0] * kernel[1], -1])
+    sums = [
+        legal(g).Add(tap, g.op.Gather(rows, np.array(i, np.int64), axis=0))
+        for i, tap in enumerate(taps)
+    ]
+    return str(legal(g).Max(*sums, outputs=outputs[:1], name=op.name))

@@ -8,10 +8,12 @@ import numpy as np
 
 from yobx.lowering import shapes
 from yobx.lowering.casts import cast, to_int64
+from yobx.lowering.gather import gather
 from yobx.lowering.integers import floor_divide
 from yobx.lowering.legalise import legal
 from yobx.lowering.reduce import reduce
 from yobx.lowering.scatter import scatter_nd
+from yobx.lowering.segments import counts_of
 from yobx.tensorflow.ops._op import ALL, FLOATS, INTS, NUMBERS, out_dtype, rank, unsupported
 from yobx.tensorflow.register import register_tf_op_converter
 from yobx.xbuilder import GraphBuilder
@@ -168,3 +170,48 @@ def convert_sparse_sum(g: GraphBuilder, sts: dict[str, Any], outputs: list[str],
     axes = shapes.vector(g, op.inputs[3].name)
     keep = bool(op.get_attr("keep_dims"))
     return reduce(g, "Sum", whole, axes, keepdims=keep, outputs=outputs[:1], name=op.name)
+
+
+@register_tf_op_converter("RaggedTensorToTensor", dtypes=(*ALL,))
+def convert_ragged_to_dense(
+    g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any
+) -> str:
+    """Rows of different length filled up with a default; one ragged axis."""
+    kinds = [
+        k.decode() if isinstance(k, bytes) else str(k) for k in op.get_attr("row_partition_types")
+    ]
+    partitions = [to_int64(g, t.name) for t in op.inputs[3:]]
+    values, default = op.inputs[1].name, op.inputs[2].name
+    if kinds == ["ROW_SPLITS"]:
+        splits = partitions[0]
+    elif kinds == ["FIRST_DIM_SIZE", "VALUE_ROWIDS"]:
+        counts = counts_of(g, partitions[1], shapes.vector(g, partitions[0]))
+        splits = str(g.op.Concat(_ZERO, g.op.CumSum(counts, np.array(0, np.int64)), axis=0))
+    else:
+        unsupported(op, "one ragged axis is supported", f"row_partition_types={kinds}")
+    row = _row_of_each(g, splits)
+    total = shapes.scalar(g, g.op.Gather(splits, np.array([-1], np.int64)))
+    position = g.op.Range(np.array(0, np.int64), total, np.array(1, np.int64))
+    column = g.op.Sub(position, g.op.Gather(splits, row))
+    lengths = g.op.Sub(g.op.Slice(splits, _ONE, _LAST), g.op.Slice(splits, _ZERO, -_ONE))
+    longest = g.op.ReduceMax(g.op.Concat(lengths, _ZERO, axis=0), keepdims=1)
+    rows, width = _dense_size(g, op, str(g.op.Shape(lengths)), str(longest))
+    inside = g.op.And(g.op.Less(row, rows), g.op.Less(column, width))
+    kept = g.op.Squeeze(g.op.NonZero(inside), _ZERO)
+    pairs = g.op.Concat(g.op.Unsqueeze(row, _ONE), g.op.Unsqueeze(column, _ONE), axis=1)
+    shape = g.op.Concat(rows, width, g.op.Shape(values, start=1), axis=0)
+    base = legal(g).Expand(default, shape)
+    chosen = gather(g, values, kept)
+    return str(g.op.ScatterND(base, g.op.Gather(pairs, kept, axis=0), chosen, outputs=outputs[:1]))
+
+
+def _dense_size(g: GraphBuilder, op: Any, rows: str, width: str) -> tuple[str, str]:
+    """Return rows and columns: those asked for, or all there are where -1 is asked for."""
+    if op.inputs[0].shape.rank == 0:
+        return rows, width
+    wanted = shapes.vector(g, op.inputs[0].name)
+    found = []
+    for i, natural in enumerate((rows, width)):
+        size = g.op.Gather(wanted, np.array([i], np.int64))
+        found.append(str(g.op.Where(g.op.Less(size, np.array(0, np.int64)), natural, size)))
+    return found[0], found[1]

@@ -36,6 +36,14 @@ def convert_shape(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: 
     return outputs[0]
 
 
+@register_tf_op_converter("VariableShape")
+def convert_variable_shape(
+    g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any
+) -> str:
+    """Shape of a variable."""
+    return cast(g, g.op.Shape(op.inputs[0].name), out_dtype(op), outputs=outputs[:1])
+
+
 @register_tf_op_converter("Size", dtypes=ALL)
 def convert_size(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """Number of elements."""

@@ -10,7 +10,7 @@ from yobx.lowering import complex as pairs
 from yobx.lowering import shapes
 from yobx.lowering.casts import cast
 from yobx.lowering.shapes import Dim
-from yobx.lowering.transcendental import atan2
+from yobx.lowering.trigonometric import atan2
 from yobx.tensorflow.ops._complex import COMPLEX
 from yobx.tensorflow.ops._op import constant
 from yobx.tensorflow.register import register_tf_op_converter

@@ -1,0 +1,202 @@
+"""Elementary functions of complex numbers whose parts are two tensors of one real type.
+
+Each function takes and returns names of parts, real part first; the parts broadcast. Intermediate
+results do not overflow where the result does not, up to the square root of the largest number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from yobx.xbuilder import GraphBuilder
+
+from . import transcendental
+from .transcendental import const
+
+__all__ = [
+    "FUNCTIONS",
+    "Pair",
+    "absolute",
+    "divide",
+    "logarithm",
+    "multiply",
+    "power",
+    "sign",
+]
+
+Pair = tuple[str, str]
+Angle = Callable[[GraphBuilder, str, str], str]
+
+#: Beyond this argument ``tanh`` is 1, and ``cosh`` squared does not overflow.
+_SATURATED = {1: 40.0, 11: 300.0}
+
+
+def multiply(g: GraphBuilder, x: Pair, y: Pair) -> Pair:
+    """``x * y``."""
+    (a, b), (c, d) = x, y
+    real = g.op.Sub(g.op.Mul(a, c), g.op.Mul(b, d))
+    return str(real), str(g.op.Add(g.op.Mul(a, d), g.op.Mul(b, c)))
+
+
+def divide(g: GraphBuilder, x: Pair, y: Pair) -> Pair:
+    """``x / y``, both scaled by the larger part of ``y``."""
+    scale = g.op.Max(g.op.Abs(y[0]), g.op.Abs(y[1]))
+    a, b, c, d = (str(g.op.Div(part, scale)) for part in (*x, *y))
+    size = g.op.Add(g.op.Mul(c, c), g.op.Mul(d, d))
+    real = g.op.Add(g.op.Mul(a, c), g.op.Mul(b, d))
+    imaginary = g.op.Sub(g.op.Mul(b, c), g.op.Mul(a, d))
+    return str(g.op.Div(real, size)), str(g.op.Div(imaginary, size))
+
+
+def absolute(g: GraphBuilder, x: Pair) -> str:
+    """Length of the vector ``x``."""
+    a, b = (g.op.Abs(part) for part in x)
+    big, small = g.op.Max(a, b), g.op.Min(a, b)
+    is_plain = g.op.And(g.op.Greater(big, const(g, a, 0)), g.op.Not(g.op.IsInf(big)))
+    ratio = g.op.Div(small, g.op.Where(is_plain, big, const(g, a, 1)))
+    length = g.op.Mul(big, g.op.Sqrt(g.op.Add(g.op.Mul(ratio, ratio), const(g, a, 1))))
+    return str(g.op.Where(g.op.Or(is_plain, g.op.IsNaN(big)), length, big))
+
+
+def sign(g: GraphBuilder, x: Pair) -> Pair:
+    """``x / abs(x)``, 0 for 0."""
+    length = absolute(g, x)
+    is_zero = g.op.Equal(length, const(g, length, 0))
+    safe = g.op.Where(is_zero, const(g, length, 1), length)
+    return str(g.op.Div(x[0], safe)), str(g.op.Div(x[1], safe))
+
+
+def logarithm(g: GraphBuilder, x: Pair, angle: Angle) -> Pair:
+    """``log(x)``; ``angle`` emits ``atan2(y, x)``."""
+    return str(g.op.Log(absolute(g, x))), angle(g, x[1], x[0])
+
+
+def log_one_plus(g: GraphBuilder, x: Pair, angle: Angle) -> Pair:
+    """``log(1 + x)``, exact for small ``x``."""
+    a, b = x
+    one = const(g, a, 1)
+    shifted = str(g.op.Add(a, one))
+    square = g.op.Add(g.op.Mul(a, g.op.Add(a, const(g, a, 2))), g.op.Mul(b, b))
+    near = g.op.Mul(transcendental.log1p(g, square), const(g, a, 0.5))
+    far = g.op.Log(absolute(g, (shifted, b)))
+    is_near = g.op.Less(g.op.Max(g.op.Abs(a), g.op.Abs(b)), const(g, a, 0.5))
+    return str(g.op.Where(is_near, near, far)), angle(g, b, shifted)
+
+
+def exponential(g: GraphBuilder, x: Pair) -> Pair:
+    """``exp(x)``; of a real number it is real."""
+    size = g.op.Exp(x[0])
+    sine = g.op.Where(g.op.Equal(x[1], const(g, x[1], 0)), x[1], g.op.Mul(size, g.op.Sin(x[1])))
+    return str(g.op.Mul(size, g.op.Cos(x[1]))), str(sine)
+
+
+def exponential_minus_one(g: GraphBuilder, x: Pair) -> Pair:
+    """``exp(x) - 1``."""
+    a, b = x
+    half = g.op.Sin(g.op.Mul(b, const(g, b, 0.5)))
+    versine = g.op.Mul(g.op.Mul(half, half), const(g, b, 2))  # 1 - cos(b)
+    grown = transcendental.expm1(g, a)
+    real = g.op.Sub(g.op.Mul(grown, g.op.Cos(b)), versine)
+    return str(real), str(g.op.Mul(g.op.Exp(a), g.op.Sin(b)))
+
+
+def square_root(g: GraphBuilder, x: Pair) -> Pair:
+    """``sqrt(x)``, with the cut along the negative real axis."""
+    a, b = x
+    zero = const(g, a, 0)
+    half = const(g, a, 0.5)
+    root = g.op.Sqrt(g.op.Mul(g.op.Add(absolute(g, x), g.op.Abs(a)), half))
+    is_zero = g.op.Equal(root, zero)
+    other = g.op.Div(g.op.Mul(b, half), g.op.Where(is_zero, const(g, a, 1), root))
+    is_right = g.op.GreaterOrEqual(a, zero)
+    # 1 / -0 is -inf: the only way to see the sign of a zero
+    seen = g.op.Where(g.op.Equal(b, zero), g.op.Reciprocal(b), b)
+    turned = g.op.Where(g.op.Less(seen, zero), g.op.Neg(root), root)
+    real = g.op.Where(is_right, root, g.op.Abs(other))
+    return str(real), str(g.op.Where(is_right, other, turned))
+
+
+def reciprocal_square_root(g: GraphBuilder, x: Pair) -> Pair:
+    """``1 / sqrt(x)``."""
+    root = square_root(g, x)
+    one = g.make_initializer(None, const(g, x[0], 1))
+    return divide(g, (one, g.make_initializer(None, const(g, x[0], 0))), root)
+
+
+def logistic(g: GraphBuilder, x: Pair) -> Pair:
+    """``1 / (1 + exp(-x))``."""
+    real, imaginary = exponential(g, (str(g.op.Neg(x[0])), str(g.op.Neg(x[1]))))
+    one = g.make_initializer(None, const(g, x[0], 1))
+    zero = g.make_initializer(None, const(g, x[0], 0))
+    return divide(g, (one, zero), (str(g.op.Add(real, one)), imaginary))
+
+
+def _cosh(g: GraphBuilder, x: str) -> str:
+    """``h + 1 / (4 h)`` with ``h = exp(abs(x)) / 2``."""
+    half = g.op.Exp(g.op.Sub(g.op.Abs(x), const(g, x, np.log(2.0))))
+    return str(g.op.Add(half, g.op.Div(const(g, x, 0.25), half)))
+
+
+def sine(g: GraphBuilder, x: Pair) -> Pair:
+    """``sin(x)``."""
+    a, b = x
+    real = g.op.Mul(g.op.Sin(a), _cosh(g, b))
+    return str(real), str(g.op.Mul(g.op.Cos(a), transcendental.sinh(g, b)))
+
+
+def cosine(g: GraphBuilder, x: Pair) -> Pair:
+    """``cos(x)``."""
+    a, b = x
+    real = g.op.Mul(g.op.Cos(a), _cosh(g, b))
+    return str(real), str(g.op.Neg(g.op.Mul(g.op.Sin(a), transcendental.sinh(g, b))))
+
+
+def hyperbolic_tangent(g: GraphBuilder, x: Pair) -> Pair:
+    """``tanh(x)``."""
+    a, b = x
+    limit = _SATURATED[int(g.get_type(a))]
+    bounded = g.op.Clip(a, const(g, a, -limit), const(g, a, limit))
+    sinh, cosh = transcendental.sinh(g, bounded), _cosh(g, bounded)
+    sin, cos = g.op.Sin(b), g.op.Cos(b)
+    divisor = g.op.Add(g.op.Mul(sinh, sinh), g.op.Mul(cos, cos))
+    real = g.op.Div(g.op.Mul(sinh, cosh), divisor)
+    return str(real), str(g.op.Div(g.op.Mul(sin, cos), divisor))
+
+
+def tangent(g: GraphBuilder, x: Pair) -> Pair:
+    """``tan(x)``, which is ``-i tanh(i x)``."""
+    real, imaginary = hyperbolic_tangent(g, (str(g.op.Neg(x[1])), x[0]))
+    return imaginary, str(g.op.Neg(real))
+
+
+def power(g: GraphBuilder, x: Pair, y: Pair, angle: Angle) -> Pair:
+    """``x ** y``; 0 to the power 0 is 1, and 0 to any other power 0."""
+    length = absolute(g, x)
+    zero, one = const(g, length, 0), const(g, length, 1)
+    is_zero = g.op.Equal(length, zero)
+    size = g.op.Log(g.op.Where(is_zero, one, length))
+    turn = angle(g, x[1], x[0])
+    grown = g.op.Exp(g.op.Sub(g.op.Mul(y[0], size), g.op.Mul(y[1], turn)))
+    phase = g.op.Add(g.op.Mul(y[1], size), g.op.Mul(y[0], turn))
+    real, imaginary = g.op.Mul(grown, g.op.Cos(phase)), g.op.Mul(grown, g.op.Sin(phase))
+    is_plain = g.op.And(g.op.Equal(y[0], zero), g.op.Equal(y[1], zero))
+    at_zero = g.op.Where(is_plain, one, zero)
+    return str(g.op.Where(is_zero, at_zero, real)), str(g.op.Where(is_zero, zero, imaginary))
+
+
+#: Functions of one argument by the name of their StableHLO operation.
+FUNCTIONS: dict[str, Callable[[GraphBuilder, Pair], Any]] = {
+    "exponential": exponential,
+    "exponential_minus_one": exponential_minus_one,
+    "sqrt": square_root,
+    "rsqrt": reciprocal_square_root,
+    "logistic": logistic,
+    "sine": sine,
+    "cosine": cosine,
+    "tanh": hyperbolic_tangent,
+    "tan": tangent,
+    "sign": sign,
+}

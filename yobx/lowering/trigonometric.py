@@ -1,0 +1,95 @@
+"""The tangent and the inverse functions, which onnxruntime has up to float32 only.
+
+In float64 they are written out of the functions it has, to the accuracy of the type.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from yobx.xbuilder import GraphBuilder
+
+from .legalise import legal
+from .probe_kernels import DTYPES
+from .transcendental import Outputs, const, finish, in_float32, native
+
+__all__ = ["acos", "asin", "atan", "atan2", "tan"]
+
+
+def _runs(g: GraphBuilder, op_type: str, x: str) -> bool:
+    """Tell whether the operator itself does, half precision by way of float32."""
+    return g.get_type(x) != DTYPES["float64"] or native(g, op_type, x)
+
+
+def tan(g: GraphBuilder, x: str, outputs: Outputs = None, name: str | None = None) -> str:
+    """Emit ``tan(x)``."""
+    if _runs(g, "Tan", x):
+        return str(legal(g).Tan(x, outputs=outputs, name=name))
+    return str(g.op.Div(g.op.Sin(x), g.op.Cos(x), outputs=outputs, name=name))
+
+
+def atan(g: GraphBuilder, x: str, outputs: Outputs = None, name: str | None = None) -> str:
+    """Emit ``atan(x)``; in float64 by three half-angle steps and the power series."""
+    if _runs(g, "Atan", x):
+        return str(legal(g).Atan(x, outputs=outputs, name=name))
+    one = const(g, x, 1)
+    size = g.op.Abs(x)
+    inverted = g.op.Greater(size, one)
+    t = g.op.Where(inverted, g.op.Reciprocal(g.op.Where(inverted, size, one)), size)
+    for _ in range(3):
+        t = g.op.Div(t, g.op.Add(one, g.op.Sqrt(g.op.Add(one, g.op.Mul(t, t)))))
+    square = g.op.Mul(t, t)
+    series: Any = const(g, x, 1 / 25)
+    for k in range(11, -1, -1):
+        sign = -1.0 if k % 2 else 1.0
+        series = g.op.Add(g.op.Mul(series, square), const(g, x, sign / (2 * k + 1)))
+    angle = g.op.Mul(g.op.Mul(series, t), const(g, x, 8))
+    angle = g.op.Where(inverted, g.op.Sub(const(g, x, np.pi / 2), angle), angle)
+    return str(g.op.Mul(g.op.Sign(x), angle, outputs=outputs, name=name))
+
+
+def atan2(g: GraphBuilder, y: str, x: str, outputs: Outputs = None, name: str | None = None) -> str:
+    """Emit the angle of ``(x, y)`` in `[-pi, pi]`, with signed zeros and infinities as in C."""
+    like = y
+    y, x = in_float32(g, y), in_float32(g, x)
+    zero, one = const(g, x, 0), const(g, x, 1)
+    ax, ay = g.op.Abs(x), g.op.Abs(y)
+    big, small = g.op.Max(ax, ay), g.op.Min(ax, ay)
+    origin = g.op.Equal(big, zero)
+    diagonal = g.op.And(g.op.Equal(ax, ay), g.op.Not(origin))  # also of two infinities
+    ratio = g.op.Div(small, g.op.Where(origin, one, big))
+    angle = atan(g, g.op.Where(diagonal, one, ratio))
+    angle = g.op.Where(g.op.Greater(ay, ax), g.op.Sub(const(g, x, np.pi / 2), angle), angle)
+    left, down = (g.op.Less(_signed(g, v), zero) for v in (x, y))
+    angle = g.op.Where(left, g.op.Sub(const(g, x, np.pi), angle), angle)
+    angle = g.op.Where(down, g.op.Neg(angle), angle)
+    unknown = g.op.Or(g.op.IsNaN(x), g.op.IsNaN(y))
+    return finish(g, g.op.Where(unknown, const(g, x, np.nan), angle, name=name), like, outputs)
+
+
+def _signed(g: GraphBuilder, x: str) -> str:
+    """Return something with the sign of ``x``: the reciprocal shows that of a zero."""
+    zero = g.op.Equal(x, const(g, x, 0))
+    return str(g.op.Where(zero, g.op.Reciprocal(x), x))
+
+
+def asin(g: GraphBuilder, x: str, outputs: Outputs = None, name: str | None = None) -> str:
+    """Emit ``asin(x)``; in float64 as the angle of ``(sqrt((1 - x)(1 + x)), x)``."""
+    if _runs(g, "Asin", x):
+        return str(legal(g).Asin(x, outputs=outputs, name=name))
+    return atan2(g, x, _other_leg(g, x), outputs, name)
+
+
+def acos(g: GraphBuilder, x: str, outputs: Outputs = None, name: str | None = None) -> str:
+    """Emit ``acos(x)``; in float64 as the angle of ``(x, sqrt((1 - x)(1 + x)))``."""
+    if _runs(g, "Acos", x):
+        return str(legal(g).Acos(x, outputs=outputs, name=name))
+    return atan2(g, _other_leg(g, x), x, outputs, name)
+
+
+def _other_leg(g: GraphBuilder, x: str) -> str:
+    """Return ``sqrt(1 - x * x)`` without cancellation."""
+    one = const(g, x, 1)
+    return str(g.op.Sqrt(g.op.Mul(g.op.Sub(one, x), g.op.Add(one, x))))
