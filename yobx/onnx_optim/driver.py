@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
+from types import GeneratorType
 from typing import Any, TypeAlias
 
 import onnx
@@ -302,7 +303,7 @@ def _infer_new(
         result = tuple(view.unknown(str(error)) for _ in node.output)
     except _RULE_FAULTS as error:
         raise diagnosed(view, error) from error
-    if isinstance(result, Generator):
+    if type(result) is GeneratorType:
         return _finish(view, result)
     found = store(view, result)
     if key is not None and not view.tainted and not view.reasons:
@@ -315,10 +316,11 @@ def check_attributes(view: NodeView) -> None:
 
     An attribute that names an element type must name one that exists.
     """
-    if not view.proto.attribute:
+    given = view.proto.attribute[:]
+    if not given:
         return
     stated = schema_attributes(view.domain, view.op_type, view.version)
-    for attribute in view.proto.attribute:
+    for attribute in given:
         wanted = stated.get(attribute.name)
         if wanted == _A.INT and attribute.name in _TYPE_ATTRIBUTES and attribute.i not in BY_NUMBER:
             view.fail(
