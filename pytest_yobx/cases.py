@@ -1,4 +1,7 @@
-"""Runs one cell: a model, an opset, a binding. Converted models are shared between cells."""
+"""Runs one cell: a model, an opset, a precision, a seed, a binding.
+
+Cells share converted models.
+"""
 
 from __future__ import annotations
 
@@ -28,16 +31,31 @@ class Case:
     Attributes:
         target_opset: Opset, or ``None`` for the default of the conversion.
         binding: A label or a dict symbol -> size.
+        seed: Seed of the inputs, or ``None`` for that of the settings.
+        precision: Dtype of float inputs, or ``None`` for that of the settings.
     """
 
     target_opset: int | None
     binding: Any
+    seed: int | None = None
+    precision: str | None = None
 
     @property
     def id(self) -> str:
-        """``opset21-primes``."""
-        opset = "" if self.target_opset is None else f"opset{self.target_opset}-"
-        return f"{opset}{binding_label(self.binding)}"
+        """``opset21-float16-seed3-primes``; what was not asked for is left out."""
+        parts = [] if self.target_opset is None else [f"opset{self.target_opset}"]
+        parts += [] if self.precision is None else [self.precision]
+        parts += [] if self.seed is None else [f"seed{self.seed}"]
+        return "-".join([*parts, binding_label(self.binding)])
+
+    def options(self) -> dict[str, Any]:
+        """What the cell decides itself, without the binding."""
+        chosen = {
+            "target_opset": self.target_opset,
+            "seed": self.seed,
+            "precision": self.precision,
+        }
+        return {name: value for name, value in chosen.items() if value is not None}
 
 
 def binding_label(binding: Any) -> str:
@@ -50,13 +68,27 @@ def binding_label(binding: Any) -> str:
 def cases_for(settings: Settings, marker: Mapping[str, Any] | None = None) -> list[Case]:
     """The cells of a model: every opset with every binding."""
     options = dict(marker or {})
-    opsets: Any = options.get("target_opset", settings.target_opset) or (None,)
-    if isinstance(opsets, (int, Mapping)):
-        opsets = (opsets,)
-    bindings: Any = options.get("bindings") or settings.bindings
-    if isinstance(bindings, (str, Mapping)):
-        bindings = (bindings,)
-    return [Case(opset, binding) for opset in opsets for binding in bindings]
+
+    def choices(name: str) -> tuple[Any, ...]:
+        value: Any = options.get(name)
+        if value is None or value == []:
+            value = getattr(settings, name)
+        return (value,) if isinstance(value, (str, int, Mapping)) else tuple(value)
+
+    opsets = choices("target_opset") or (None,)
+    seeds, precisions = choices("seed"), choices("precision")
+    return [
+        Case(
+            opset,
+            binding,
+            seed if len(seeds) > 1 else None,
+            precision if precision != "source" else None,
+        )
+        for opset in opsets
+        for precision in precisions
+        for seed in seeds
+        for binding in choices("bindings")
+    ]
 
 
 def merged(settings: Settings, *layers: Mapping[str, Any]) -> dict[str, Any]:
@@ -64,9 +96,10 @@ def merged(settings: Settings, *layers: Mapping[str, Any]) -> dict[str, Any]:
     result = settings.keywords()
     for layer in layers:
         result.update(layer)
-    opset = result.get("target_opset")
-    if isinstance(opset, (list, tuple)):
-        result["target_opset"] = opset[0]
+    for name in ("target_opset", "seed", "precision"):
+        value = result.get(name)
+        if isinstance(value, (list, tuple)):
+            result[name] = value[0]
     return result
 
 
@@ -112,13 +145,13 @@ class Cells:
         options = merged(settings, loaded.options, marker)
         bindings = loaded.options.get("bindings") or [case.binding]
         options.pop("bindings")
-        if case.target_opset is not None:
-            options["target_opset"] = case.target_opset
+        options.update(case.options())
         options.setdefault("name", owner.rpartition("::")[2])
-        prepared = self._prepared.get(case.target_opset)
+        key = (case.target_opset, case.seed, case.precision)
+        prepared = self._prepared.get(key)
         if prepared is None:
             prepared = prepare_check(loaded.model, loaded.args, **options)
-            self._prepared[case.target_opset] = prepared
+            self._prepared[key] = prepared
         return prepared.run([bindings] if isinstance(bindings, (str, Mapping)) else bindings)
 
 
@@ -137,10 +170,7 @@ def finish(result: CheckResult, item: pytest.Item, settings: Settings) -> None:
     from yobx.verification.artifacts import write_artifacts
 
     report = result.report
-    flag = " --yobx" if settings.active else ""
-    report.rerun = (
-        report.rerun or f"pytest {json.dumps(item.nodeid)}{flag} --yobx-seed {report.seed}"
-    )
+    report.rerun = report.rerun or _rerun(item, settings, report.seed)
     passed = report.passed
     if settings.artifacts_always or not passed:
         folder = settings.folder / safe_name(item.nodeid)
@@ -156,6 +186,18 @@ def finish(result: CheckResult, item: pytest.Item, settings: Settings) -> None:
     attach(item, report)
     if not passed:
         result.raise_if_failed()
+
+
+def _rerun(item: pytest.Item, settings: Settings, seed: int) -> str:
+    """The command that repeats a test; flags that are part of its name are repeated too."""
+    parts = ["pytest", json.dumps(item.nodeid), *(["--yobx"] if settings.active else [])]
+    for name in ("target_opset", "precision", "bindings"):
+        text = item.config.getoption(f"yobx_{name}", None)
+        if text and not (name == "bindings" and "=" not in text):
+            parts.append(f"--yobx-{name.replace('_', '-')} {json.dumps(text)}")
+    several = settings.seed if isinstance(settings.seed, tuple) else (seed,)
+    parts.append(f"--yobx-seed {','.join(map(str, several))}")
+    return " ".join(parts)
 
 
 def shown_path(path: Path) -> str:

@@ -59,8 +59,7 @@ def _options(
         case: Case = request.getfixturevalue("yobx_case")
         if "bindings" not in given:
             options["bindings"] = [case.binding]
-        if case.target_opset is not None and "target_opset" not in given:
-            options["target_opset"] = case.target_opset
+        options.update({k: v for k, v in case.options().items() if k not in given})
     return options
 
 

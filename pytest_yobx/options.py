@@ -6,15 +6,16 @@ Precedence: fixture argument, marker or the options a factory returns > flag > i
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-__all__ = ["OPTIONS", "Option", "Settings", "check_keywords", "read_settings"]
+__all__ = ["OPTIONS", "Option", "Settings", "check_keywords", "read_settings", "table"]
 
+_NOT_SETTABLE = frozenset({"root", "active"})
 BINDINGS = ("primes", "primes2", "ones")
 
 
@@ -22,8 +23,15 @@ def _list(text: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in text.split(",") if part.strip())
 
 
-def _opsets(text: str) -> tuple[int, ...]:
+def _numbers(text: str) -> tuple[int, ...]:
     return tuple(int(part) for part in _list(text))
+
+
+def _seeds(text: str) -> int | tuple[int, ...]:
+    seeds = _numbers(text)
+    if not seeds or min(seeds) < 0:
+        raise ValueError("seeds are integers, 0 or more")
+    return seeds[0] if len(seeds) == 1 else seeds
 
 
 def _bindings(text: str) -> tuple[str | dict[str, int], ...]:
@@ -42,6 +50,18 @@ def _bindings(text: str) -> tuple[str | dict[str, int], ...]:
     return tuple(result)
 
 
+def _dynamic(text: str) -> dict[str, dict[int, str]] | None:
+    """``x:0=B,1=S;y:0=B``: the form of the command line."""
+    found: dict[str, dict[int, str]] = {}
+    for group in filter(None, (part.strip() for part in text.split(";"))):
+        name, colon, axes = group.rpartition(":")
+        pairs = [part.partition("=") for part in _list(axes)]
+        if not colon or not name or not all(equals and symbol for _, equals, symbol in pairs):
+            raise ValueError("INPUT:AXIS=SYMBOL is expected")
+        found[name] = {int(axis): symbol.strip() for axis, _, symbol in pairs}
+    return found or None
+
+
 def _truth(text: str) -> bool:
     known = {"1": True, "true": True, "yes": True, "on": True, "auto": True}
     known |= {"0": False, "false": False, "no": False, "off": False}
@@ -50,12 +70,30 @@ def _truth(text: str) -> bool:
     return known[text.lower()]
 
 
-def _reports(text: str) -> tuple[str, ...]:
-    kinds = _list(text)
-    for kind in kinds:
-        if kind not in {"html", "json", "none"}:
-            raise ValueError("html, json or none is expected")
-    return kinds
+def _one_of(*choices: str) -> Callable[[str], str]:
+    def parse(text: str) -> str:
+        if text not in choices:
+            raise ValueError(f"{', '.join(choices[:-1])} or {choices[-1]} is expected")
+        return text
+
+    return parse
+
+
+def _some_of(*choices: str) -> Callable[[str], tuple[str, ...]]:
+    def parse(text: str) -> tuple[str, ...]:
+        return tuple(_one_of(*choices)(part) for part in _list(text))
+
+    return parse
+
+
+def _shard(text: str) -> tuple[int, int] | None:
+    if not text:
+        return None
+    index, slash, count = text.partition("/")
+    shard = (int(index), int(count)) if slash else (0, 0)
+    if not 1 <= shard[0] <= shard[1]:
+        raise ValueError("i/n with 1 <= i <= n is expected")
+    return shard
 
 
 @dataclass(frozen=True)
@@ -67,7 +105,7 @@ class Option:
         parse: From the text of a flag or an ini value.
         text: Default as a flag would give it.
         help: One line for ``--help``.
-        metavar: What the flag takes; ``""`` for a flag without a value.
+        metavar: What the flag takes.
         is_argument: Whether marker and fixtures take it too.
     """
 
@@ -89,36 +127,72 @@ class Option:
         return f"yobx_{self.name}"
 
 
+_PRECISIONS = ("source", "float16", "bfloat16", "float32", "float64")
+_CLASSES = ("auto", "exact", "rounded", "transcendental", "measured")
+
+
+def _session(
+    name: str, parse: Callable[[str], Any], text: str, meaning: str, metavar: str
+) -> Option:
+    return Option(name, parse, text, meaning, metavar, is_argument=False)
+
+
 OPTIONS = (
-    Option("target_opset", _opsets, "", "opsets to convert to, e.g. 18,21", "LIST"),
+    Option("target_opset", _numbers, "", "opsets to convert to, one test each: 18,21", "LIST"),
+    Option("dynamic_shapes", _dynamic, "", "dynamic axes: x:0=B,1=S;y:0=B", "AXES"),
     Option(
         "bindings",
         _bindings,
         ",".join(BINDINGS),
-        "sizes to try: labels or B=7,S=11;B=1,S=1",
+        "sizes to try, one test each: labels, or B=7,S=11;B=1,S=1",
         "LIST",
     ),
-    Option("seed", int, "0", "seed of generated and resized inputs", "N"),
+    Option("seed", _seeds, "0", "seeds of inputs and resizing, one test each: 0,1,2", "LIST"),
+    Option(
+        "precision",
+        _some_of(*_PRECISIONS),
+        "source",
+        "dtypes the float inputs are given in, one test each: source, float16, bfloat16, float32, "
+        "float64",
+        "LIST",
+    ),
     Option("provider", str, "CPUExecutionProvider", "onnxruntime execution provider", "NAME"),
+    Option(
+        "tolerance_class",
+        _one_of(*_CLASSES),
+        "auto",
+        "rule for float outputs: auto, exact, rounded, transcendental or measured",
+        "CLASS",
+    ),
     Option("tolerance_scale", float, "1", "factor on every float allowance", "FACTOR"),
     Option("tolerances", str, "", "another tolerance table", "FILE"),
-    Option("localize", _truth, "on", "look for the first differing value: on or off", "on|off"),
-    Option("artifacts", str, ".yobx", "folder of artifacts and reports", "DIR", is_argument=False),
-    Option(
-        "artifacts_always",
+    Option("localize", _truth, "on", "look for the first differing value", "on|off"),
+    _session(
+        "isolate",
         _truth,
         "off",
-        "keep artifacts of passing checks too",
+        "run checks in a child process, so that a crash ends one",
         "on|off",
-        is_argument=False,
     ),
-    Option(
+    _session("expectations", _list, "", "files of expected failures", "FILES"),
+    _session(
+        "update_expectations",
+        _truth,
+        "off",
+        "rewrite entries that no longer hold, and show what changed",
+        "on|off",
+    ),
+    _session("shard", _shard, "", "run part i of n, and write who attended", "i/n"),
+    _session("baseline", str, "", "report.json to compare with: fewer cells are a failure", "FILE"),
+    _session("min_cells", int, "1", "fewest checks that must have been made", "N"),
+    _session("artifacts", str, ".yobx", "folder of artifacts and reports", "DIR"),
+    _session("artifacts_always", _truth, "off", "keep artifacts of passing checks too", "on|off"),
+    _session(
         "report",
-        _reports,
+        _some_of("html", "json", "none"),
         "html,json",
-        "reports to write: html,json or none",
+        "reports to write: html, json or none",
         "LIST",
-        is_argument=False,
     ),
 )
 
@@ -129,12 +203,21 @@ class Settings:
 
     Attributes:
         target_opset: Opsets; empty for the default of the conversion.
+        dynamic_shapes: Dynamic axes, or ``None`` for the default of the conversion.
         bindings: Sizes to try.
-        seed: Seed of inputs.
+        seed: Seed of inputs, or several.
+        precision: Dtypes of float inputs.
         provider: Execution provider.
+        tolerance_class: Rule for float outputs.
         tolerance_scale: Factor on every float allowance.
         tolerances: Another tolerance table, or ``""``.
         localize: Whether differences are localised.
+        isolate: Whether checks run in a child process.
+        expectations: Files of expected failures.
+        update_expectations: Whether these are rewritten.
+        shard: Part and number of parts, or ``None``.
+        baseline: Report to compare with, or ``""``.
+        min_cells: Fewest checks that must have been made.
         artifacts: Folder of artifacts and reports.
         artifacts_always: Whether passing checks leave artifacts too.
         report: Kinds of reports.
@@ -143,12 +226,21 @@ class Settings:
     """
 
     target_opset: tuple[int, ...] = ()
+    dynamic_shapes: Any = None
     bindings: tuple[Any, ...] = BINDINGS
-    seed: int = 0
+    seed: int | tuple[int, ...] = 0
+    precision: str | tuple[str, ...] = ("source",)
     provider: str = "CPUExecutionProvider"
+    tolerance_class: str = "auto"
     tolerance_scale: float = 1.0
     tolerances: str = ""
     localize: bool = True
+    isolate: bool = False
+    expectations: tuple[str, ...] = ()
+    update_expectations: bool = False
+    shard: tuple[int, int] | None = None
+    baseline: str = ""
+    min_cells: int = 1
     artifacts: str = ".yobx"
     artifacts_always: bool = False
     report: tuple[str, ...] = ("html", "json")
@@ -174,16 +266,36 @@ class Settings:
         """The settings as keyword arguments of a check."""
         chosen: dict[str, Any] = {
             "bindings": list(self.bindings),
-            "seed": self.seed,
+            "seed": self.seed if isinstance(self.seed, int) else self.seed[0],
+            "precision": self.precision if isinstance(self.precision, str) else self.precision[0],
             "provider": self.provider,
+            "tolerance_class": self.tolerance_class,
             "tolerance_scale": self.tolerance_scale,
             "localize": self.localize,
         }
+        if self.dynamic_shapes is not None:
+            chosen["dynamic_shapes"] = self.dynamic_shapes
         if self.tolerances:
             chosen["tolerances"] = str(self.root / self.tolerances)
         if self.target_opset:
             chosen["target_opset"] = self.target_opset[0]
         return chosen
+
+
+def table() -> str:
+    """The settings as a Markdown table; the read-me holds it."""
+    rows = [
+        "| argument, marker | flag | ini value | default | meaning |",
+        "|---|---|---|---|---|",
+    ]
+    for option in OPTIONS:
+        name = f"`{option.name}`" if option.is_argument else ""
+        metavar = option.metavar.replace("|", "\\|")
+        default = f"`{option.text}`" if option.text else ""
+        rows.append(
+            f"| {name} | `{option.flag} {metavar}` | `{option.ini}` | {default} | {option.help} |"
+        )
+    return "\n".join(rows)
 
 
 def add_options(parser: pytest.Parser) -> None:
@@ -231,6 +343,34 @@ def read_settings(config: pytest.Config) -> Settings:
     return Settings(**values, root=root, active=bool(config.getoption("--yobx")))
 
 
+def refuse_unknown_flags(arguments: Sequence[str]) -> None:
+    """Refuses flags of ours that do not exist, with those that do.
+
+    Args:
+        arguments: The command line.
+
+    Raises:
+        pytest.UsageError: If one is unknown.
+    """
+    given = [text.partition("=")[0] for text in arguments if text.startswith("--yobx")]
+    valid = ["--yobx", *(option.flag for option in OPTIONS)]
+    _refuse_unknown(dict.fromkeys(given), valid, "flag")
+
+
+def refuse_unknown_ini(names: Iterable[str]) -> None:
+    """Refuses ini values of ours that do not exist, with those that do.
+
+    Args:
+        names: Names in the configuration file.
+
+    Raises:
+        pytest.UsageError: If one is unknown.
+    """
+    given = [name for name in names if name.startswith("yobx_")]
+    valid = ["yobx_models", *(option.ini for option in OPTIONS)]
+    _refuse_unknown(dict.fromkeys(given), valid, "ini value")
+
+
 def check_keywords(keywords: Mapping[str, Any], where: str) -> None:
     """Refuses arguments that no check takes.
 
@@ -249,8 +389,9 @@ def check_keywords(keywords: Mapping[str, Any], where: str) -> None:
 def _refuse_unknown(keywords: Mapping[str, Any], valid: list[str], what: str) -> None:
     unknown = [key for key in keywords if key not in valid]
     if unknown:
-        near = difflib.get_close_matches(unknown[0], valid, n=1)
+        usable = [name for name in valid if name not in _NOT_SETTABLE]
+        near = difflib.get_close_matches(unknown[0], usable, n=1)
         hint = f" Did you mean {near[0]}?" if near else ""
         raise pytest.UsageError(
-            f"yobx: unknown {what}: {unknown[0]}.{hint} Valid: {', '.join(valid)}"
+            f"yobx: unknown {what}: {unknown[0]}.{hint} Valid: {', '.join(usable)}"
         )

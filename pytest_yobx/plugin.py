@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Generator
 from typing import Any
 
@@ -17,6 +18,14 @@ _COLLECTED = pytest.StashKey[results.Collected]()
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Declares flags and ini values."""
     options.add_options(parser)
+
+
+def pytest_load_initial_conftests(early_config: pytest.Config, args: list[str]) -> None:
+    """Unknown flags and ini values of ours, before anything is imported."""
+    options.refuse_unknown_flags(args)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # pytest 9 deprecates it without another way to list names
+        options.refuse_unknown_ini(getattr(early_config, "inicfg", ()))
 
 
 def pytest_configure(config: pytest.Config) -> None:

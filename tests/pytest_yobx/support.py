@@ -64,10 +64,10 @@ class Source:
             os._exit(9)
         return self.model.onnx(opset=options.get("target_opset", 21))
 
-    def run(self, args):
+    def run(self, args, keywords=None):
         return [("y", np.tanh(args[0] @ self.model.w))]
 
-    def example(self, seed):
+    def example(self, seed, options):
         return (np.random.default_rng(seed).standard_normal((2, 4)).astype(np.float32),)
 
     def intermediates(self, args, names, options):

@@ -152,10 +152,10 @@ def test_a_folder_of_ones_own(pytester):
 @pytest.mark.parametrize(
     ("flag", "words"),
     [
-        (("--yobx-seed", "many"), "*--yobx-seed takes N*Received: 'many'*"),
+        (("--yobx-seed", "many"), "*--yobx-seed takes LIST*Received: 'many'*"),
         (("--yobx-target-opset", "x"), "*--yobx-target-opset takes LIST*"),
         (("--yobx-report", "pdf"), "*html, json or none is expected*"),
-        (("--yobx-sead", "1"), "*unrecognized arguments: --yobx-sead*"),
+        (("--yobx-sead", "1"), "*unknown flag: --yobx-sead. Did you mean --yobx-seed? Valid:*"),
     ],
 )
 def test_wrong_flags_are_usage_errors(pytester, flag, words):

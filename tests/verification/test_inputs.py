@@ -5,6 +5,10 @@ import numpy as np
 import onnx
 import pytest
 
+from tests.verification.models import unary
+from yobx.errors import ArgumentError
+from yobx.verification import check_conversion
+from yobx.verification.arguments import in_precision
 from yobx.verification.inputs import generate, resize
 from yobx.verification.runner import Session
 from yobx.verification.sources import InputSpec
@@ -85,3 +89,45 @@ def test_a_scalar_is_fed_as_a_scalar(dtype):
     result = Session(model).run({"x": np.array(1.5, dtype)})
     assert result.values["y"].shape == ()
     assert not result.warnings
+
+
+def test_floats_in_another_precision():
+    args = (np.ones((2, 3), np.float32), {"ids": np.arange(3), "flag": True})
+    half, rest = in_precision(args, "bfloat16")
+    assert half.dtype == ml_dtypes.bfloat16
+    assert rest["ids"].dtype == np.int64
+    assert rest["flag"] is True
+    assert in_precision(args, "source") is args
+
+
+def test_a_precision_reaches_the_conversion():
+    model = unary("Exp", ("B",))
+    x = np.ones(3, np.float32)
+    assert check_conversion(model, (x,), reference=np.exp).passed
+    report = check_conversion(model, (x,), reference=np.exp, precision="float64")
+    assert report.precision == "float64"
+    assert report.failed_phase == "run"
+    with pytest.raises(ArgumentError, match="precision is one of source, float16"):
+        check_conversion(model, (x,), reference=np.exp, precision="half")
+
+
+def test_a_tolerance_class_of_the_caller():
+    model = unary("Exp", ("B",))
+    x = np.linspace(-3, 3, 100).astype(np.float32)
+
+    def off(x):
+        exact = np.exp(x)
+        return exact + 3 * np.spacing(exact)
+
+    assert check_conversion(model, (x,), reference=off).failed_phase == "values"
+    for label, passes in (
+        ("exact", False),
+        ("rounded", False),
+        ("transcendental", True),
+        ("measured", True),
+    ):
+        report = check_conversion(model, (x,), reference=off, tolerance_class=label)
+        assert report.passed is passes, report.text()
+    assert check_conversion(
+        model, (x,), reference=off, tolerance_class="rounded", tolerance_scale=4
+    ).passed

@@ -1,0 +1,137 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pytest_yobx import options
+from tests.pytest_yobx.support import run, write_repository
+from yobx.verification import CheckOptions
+from yobx.verification.options import PRECISIONS, TOLERANCE_CLASSES
+
+pytest_plugins = ["pytester"]
+
+README = Path(options.__file__).with_name("README.md").read_text(encoding="utf-8")
+WRITTEN = "<!-- options: written by pytest_yobx.options.table() -->\n"
+
+
+def test_the_table_of_the_read_me_is_the_declaration():
+    written = README.partition(WRITTEN)[2].partition("\n<!-- end of options -->")[0]
+    assert written == options.table()
+
+
+def test_settings_and_options_are_the_same_list():
+    fields = list(options.Settings.__dataclass_fields__)
+    assert [option.name for option in options.OPTIONS] == fields[:-2]
+    for option in options.OPTIONS:
+        assert (
+            option.parse(option.text) == options.Settings.__dataclass_fields__[option.name].default
+        )
+
+
+def test_arguments_are_options_of_a_check_and_the_other_way_round():
+    ours = {option.name for option in options.OPTIONS if option.is_argument}
+    valid = set(CheckOptions.__dataclass_fields__)
+    assert ours <= valid
+    # What is left belongs to one model and has no flag: what it is, and how it is converted.
+    assert {"reference", "name", "rerun"} <= valid - ours
+    assert not {"seed", "provider", "bindings", "localize", "precision"} - ours
+
+
+def test_choices_are_those_of_verification():
+    assert options._PRECISIONS == PRECISIONS
+    assert options._CLASSES == TOLERANCE_CLASSES
+
+
+SEEN = """
+import pytest
+from fake_framework import Model, X
+
+def check(assert_converts, **given):
+    model = Model()
+    report = assert_converts(model, (X,), **given).report
+    return model.options, report
+
+def test_outside(assert_converts, request):
+    options, report = check(assert_converts)
+    assert eval(request.config.getini("wanted"))
+
+@pytest.mark.yobx(seed=11, dynamic_shapes={"x": {0: "M"}}, tolerance_class="measured")
+def test_marker(assert_converts):
+    options, report = check(assert_converts)
+    assert report.seed == 11 and options["dynamic_shapes"] == {"x": {0: "M"}}
+    assert "measured" in report.outputs[0].rule
+    options, report = check(assert_converts, seed=12, tolerance_class="transcendental",
+                            tolerance_scale=1000.0, dynamic_shapes={"x": {0: "F"}})
+    assert report.seed == 12 and options["dynamic_shapes"] == {"x": {0: "F"}}
+    assert report.outputs[0].rule == "8000 ULP (transcendental, as asked)"
+"""
+
+
+@pytest.mark.parametrize("form", ["flag", "ini"])
+@pytest.mark.parametrize(
+    ("name", "text", "wanted"),
+    [
+        ("seed", "7", "report.seed == 7"),
+        ("target_opset", "18", "options['target_opset'] == 18 and report.opset == 18"),
+        ("dynamic_shapes", "x:0=N,1=K", "options['dynamic_shapes'] == {'x': {0: 'N', 1: 'K'}}"),
+        ("bindings", "B=3;B=4", "[b.sizes for b in report.bindings] == [{'B': 3}, {'B': 4}]"),
+        ("precision", "float32", "report.precision == 'float32'"),
+        ("tolerance_class", "measured", "'measured' in report.outputs[0].rule"),
+        ("tolerance_scale", "2", "report.outputs[0].rule.startswith('24 ')"),
+    ],
+)
+def test_each_form_of_a_setting(pytester, form, name, text, wanted):
+    write_repository(pytester, [], ini=f'yobx_{name} = "{text}"' if form == "ini" else "")
+    pytester.makepyfile(test_own=SEEN)
+    pytester.makeconftest(
+        "import fake_framework\nfake_framework.install()\n"
+        f"def pytest_addoption(parser): parser.addini('wanted', '', default={wanted!r})\n"
+    )
+    flag = [f"--yobx-{name.replace('_', '-')}", text] if form == "flag" else []
+    run(pytester, *flag).assert_outcomes(passed=2)
+
+
+def test_several_seeds_and_precisions_are_several_tests(pytester):
+    write_repository(pytester, ["good"])
+    flags = ("--yobx-seed", "0,3", "--yobx-precision", "source,float32", "--yobx-bindings", "ones")
+    result = run(pytester, "--yobx", "-v", *flags)
+    result.assert_outcomes(passed=4)
+    result.stdout.fnmatch_lines(["*good?seed0-ones?*", "*good?float32-seed3-ones?*"])
+
+
+def test_the_rerun_command_finds_the_test_again(pytester):
+    write_repository(pytester, ["wrong"])
+    flags = ("--yobx-seed", "0,3", "--yobx-target-opset", "18", "--yobx-bindings", "B=7;B=9")
+    result = run(pytester, "--yobx", *flags)
+    result.assert_outcomes(failed=4)
+    result.stdout.fnmatch_lines(
+        [
+            ' rerun      pytest "pyproject.toml::zoo:wrong?opset18-seed3-B9?" --yobx '
+            '--yobx-target-opset "18" --yobx-bindings "B=7;B=9" --yobx-seed 0,3'
+        ]
+    )
+    run(pytester, "pyproject.toml::zoo:wrong[opset18-seed3-B9]", "--yobx", *flags).assert_outcomes(
+        failed=1
+    )
+
+
+@pytest.mark.parametrize(
+    ("flags", "ini", "words"),
+    [
+        (["--yobx-sead", "1"], "", "*unknown flag: --yobx-sead. Did you mean --yobx-seed? Valid:*"),
+        ([], 'yobx_sead = "1"', "*unknown ini value: yobx_sead. Did you mean yobx_seed? Valid:*"),
+        (["--yobx-seed", "-1"], "", "*--yobx-seed takes LIST*0 or more*"),
+        (["--yobx-precision", "half"], "", "*--yobx-precision takes LIST*float16*"),
+        (["--yobx-dynamic-shapes", "x=B"], "", "*INPUT:AXIS=SYMBOL is expected*"),
+        (["--yobx-tolerance-class", "loose"], "", "*exact, rounded, transcendental or measured*"),
+        (["--yobx-shard", "5/4"], "", "*i/n with 1 <= i <= n is expected*"),
+        (["--yobx-min-cells", "many"], "", "*--yobx-min-cells takes N*"),
+        (["--yobx-isolate", "perhaps"], "", "*on or off is expected*"),
+    ],
+)
+def test_wrong_settings_are_usage_errors(pytester, flags, ini, words):
+    write_repository(pytester, ["good"], ini=ini)
+    result = run(pytester, "--yobx", *flags)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([words])
