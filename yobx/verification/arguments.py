@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import onnx
 from numpy.typing import NDArray
 
 from yobx.verification import tree
+from yobx.verification.dtypes import is_float
 from yobx.verification.inputs import generate
 from yobx.verification.sources import InputSpec, is_tensor
 
-__all__ = ["as_tuple", "fill", "source_arrays", "tensors_of"]
+__all__ = ["as_tuple", "fill", "in_precision", "source_arrays", "tensors_of"]
 
 
 def as_tuple(args: Any) -> tuple[Any, ...]:
@@ -44,6 +46,29 @@ def source_arrays(args: tuple[Any, ...], seed: int) -> tuple[Any, ...]:
     ready = [
         made[i] if i in made else np.asarray(leaf) if is_tensor(leaf) else leaf
         for i, leaf in enumerate(leaves)
+    ]
+    return tuple(tree.rebuild(args, ready))
+
+
+def in_precision(args: tuple[Any, ...], precision: str) -> tuple[Any, ...]:
+    """Gives the real float tensors another dtype.
+
+    Args:
+        args: Arrays and constants, nested.
+        precision: Name of the dtype, or ``source`` to leave them as they are.
+
+    Returns:
+        The same structure.
+    """
+    if precision == "source":
+        return args
+    dtype = np.dtype(getattr(ml_dtypes, precision, precision))
+    leaves = [leaf for _, leaf in tree.flatten(args)]
+    ready = [
+        leaf.astype(dtype)
+        if is_tensor(leaf) and is_float(leaf.dtype) and leaf.dtype.kind != "c"
+        else leaf
+        for leaf in leaves
     ]
     return tuple(tree.rebuild(args, ready))
 

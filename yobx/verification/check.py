@@ -102,7 +102,11 @@ def prepare_check(model: Any, args: Any = None, **options: Unpack[CheckKeywords]
     chosen = make_options(options)
     table = load_tolerances(chosen.tolerances, scale=chosen.tolerance_scale)
     report = ConversionReport(
-        provider=chosen.provider, seed=chosen.seed, environment=versions(), rerun=chosen.rerun
+        precision=chosen.precision,
+        provider=chosen.provider,
+        seed=chosen.seed,
+        environment=versions(),
+        rerun=chosen.rerun,
     )
     result = CheckResult(report)
     return PreparedCheck(result, prepare(model, args, chosen, table, result))

@@ -206,7 +206,7 @@ class _Judgement:
         allowances: dict[str, Allowance] = {}
         for name, want in wanted.items():
             dtype = np.dtype("O") if isinstance(want, list) else np.asarray(want).dtype
-            strict = sensitivity.strict(name, dtype)
+            strict = sensitivity.chosen(name, dtype, self.prepared.options.tolerance_class)
             if strict is not None:
                 allowances[name] = strict
         unknown = [name for name in wanted if name not in allowances]

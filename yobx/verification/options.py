@@ -14,6 +14,9 @@ __all__ = ["CONVERSION", "BindingRequest", "CheckKeywords", "CheckOptions", "mak
 
 BindingRequest = str | Mapping[str, int]
 
+PRECISIONS = ("source", "float16", "bfloat16", "float32", "float64")
+TOLERANCE_CLASSES = ("auto", "exact", "rounded", "transcendental", "measured")
+
 #: Options that are handed to the conversion as they are.
 CONVERSION = (
     "kwargs",
@@ -50,7 +53,9 @@ class CheckKeywords(TypedDict, total=False):
     name: str
     bindings: Sequence[BindingRequest] | BindingRequest | None
     seed: int
+    precision: str
     provider: str
+    tolerance_class: str
     tolerance_scale: float
     tolerances: str | Path | None
     localize: bool
@@ -79,7 +84,11 @@ class CheckOptions:
         bindings: Sizes of the dynamic axes to try: ``primes``, ``primes2``, ``ones``, ``sample``,
             or dicts symbol -> size. By default the first three.
         seed: Seed of generated and resized inputs and of the measurement of rounding.
+        precision: Dtype the float inputs are given in, or ``source`` for the dtype they have.
         provider: onnxruntime execution provider.
+        tolerance_class: Rule for float outputs: ``auto`` for that of their operators, ``exact``,
+            ``rounded`` or ``transcendental`` for so many units in the last place, ``measured`` for
+            what rounding explains.
         tolerance_scale: Factor on every float allowance.
         tolerances: Another tolerance table.
         localize: Whether the first differing value is looked for when something differs.
@@ -102,7 +111,9 @@ class CheckOptions:
     name: str = ""
     bindings: Sequence[BindingRequest] | BindingRequest | None = None
     seed: int = 0
+    precision: str = "source"
     provider: str = "CPUExecutionProvider"
+    tolerance_class: str = "auto"
     tolerance_scale: float = 1.0
     tolerances: str | Path | None = None
     localize: bool = True
@@ -112,8 +123,14 @@ class CheckOptions:
         """Checks what is not checked where it is used.
 
         Raises:
-            ArgumentError: If the seed is not one.
+            ArgumentError: If the seed, precision or tolerance class is not one.
         """
+        for name, choices in (("precision", PRECISIONS), ("tolerance_class", TOLERANCE_CLASSES)):
+            if getattr(self, name) not in choices:
+                raise ArgumentError(
+                    f"{name} is one of {', '.join(choices)}. Received: {getattr(self, name)!r}.",
+                    argument=name,
+                )
         if not isinstance(self.seed, int) or isinstance(self.seed, bool) or self.seed < 0:
             raise ArgumentError(
                 f"a seed is an integer, 0 or more. Received: seed={self.seed!r}.", argument="seed"

@@ -10,7 +10,7 @@ import onnx
 
 from yobx.errors import ArgumentError, ShapeError, TraceError, YobxError
 from yobx.onnx_optim import ShapesContext, infer_shapes
-from yobx.verification.arguments import as_tuple, source_arrays
+from yobx.verification.arguments import as_tuple, in_precision, source_arrays
 from yobx.verification.boundary import Attempt
 from yobx.verification.evidence import CheckResult
 from yobx.verification.options import CheckOptions
@@ -93,7 +93,7 @@ def _import(
                 "Try args=(array, ...).",
                 argument="args",
             )
-        return source, source_arrays(as_tuple(args), options.seed)
+        return source, in_precision(source_arrays(as_tuple(args), options.seed), options.precision)
     raise EndOfCheckError
 
 

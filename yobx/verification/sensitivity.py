@@ -292,6 +292,22 @@ class Sensitivity:
             return Allowance(rule, np.asarray(absolute), ulp, zero_sign=found.zero_sign)
         return None
 
+    def chosen(self, name: str, dtype: np.dtype[Any], rule: str) -> Allowance | None:
+        """The allowance by a rule of the caller; `None` when it is to be measured.
+
+        Args:
+            name: The value.
+            dtype: Its dtype.
+            rule: ``auto``, ``measured``, or a class whose units in the last place apply.
+        """
+        if rule == "auto" or not is_float(dtype):
+            return self.strict(name, dtype)
+        if rule == "measured":
+            return None
+        ulp = self.tolerances.ulp[rule] * self.tolerances.scale
+        words = f"{ulp:g} ULP ({rule}, as asked)"
+        return ulp_allowance(words, ulp, zero_sign=self.value_class(name).zero_sign)
+
     def measure(
         self, feeds: Mapping[str, NDArray[Any]], clean: Mapping[str, Any], names: Sequence[str]
     ) -> dict[str, Allowance]:
