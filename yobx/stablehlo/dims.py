@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from yobx.lowering.casts import to_int64
 from yobx.onnx_optim import OptimDim
 from yobx.xbuilder import GraphBuilder
 
@@ -35,7 +36,7 @@ def vector(g: GraphBuilder, name: str) -> Any:
     values = known_values(g, name)
     if values is not None and all(v is not None and v.is_int() for v in values):
         return np.array([v.as_int() for v in values if v is not None], dtype=np.int64)
-    return name if int(g.get_type(name)) == 7 else g.op.Cast(name, to=7)
+    return to_int64(g, name)
 
 
 def reshape_to(g: GraphBuilder, x: str, dims: Sequence[OptimDim | int | None], shape: Any) -> str:

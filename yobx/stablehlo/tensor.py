@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from yobx.errors import InternalError
+from yobx.lowering.casts import to_int64
 from yobx.xbuilder import GraphBuilder
 
 from .ir import TensorType
@@ -77,7 +79,9 @@ class Tensor:
         pairs = list(zip(self.type.shape, self.covered, strict=True))
         if all(dim is not None or done for dim, done in pairs):
             return np.array([1 if done else dim for dim, done in pairs], dtype=np.int64)
-        return g.op.Cast(self.shape, to=7)
+        if self.shape is None:
+            raise InternalError(f"A dynamic shape is a value. Received: {self.type} without one.")
+        return to_int64(g, self.shape)
 
 
 def full_tensor(name: str, kind: TensorType) -> Tensor:

@@ -18,15 +18,14 @@ _MODULES = (
     "custom_calls",
     "dots",
     "elementwise",
+    "fused",
     "gather",
     "linalg",
-    "random",
     "reduction",
     "reshaping",
     "scatter",
     "slicing",
     "sorting",
-    "special",
     "windows",
 )
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from yobx.lowering import bits
-from yobx.onnx_optim.tensor_type import tensor_type
+from yobx.lowering.casts import cast
 from yobx.stablehlo.op import Op
 from yobx.stablehlo.registry import register_stablehlo_op_converter
 from yobx.stablehlo.tensor import Tensor
@@ -41,8 +41,8 @@ def _in_range(op: Op, shifted: str, otherwise: Any) -> Tensor:
     distance = op.constant(1)
     if distance is not None and np.all((distance >= 0) & (distance < width)):
         return op.elementwise(shifted)
-    unsigned = np.dtype(f"u{op.out_dtype().itemsize}")
-    y = op.g.op.Cast(op.compacts()[1], to=int(tensor_type(unsigned)))
+    unsigned = _unsigned(op.out_dtype())
+    y = cast(op.g, op.compacts()[1], unsigned)
     inside = op.emit.Less(y, np.array(width, unsigned))
     return op.elementwise(op.emit.Where(inside, shifted, otherwise))
 
@@ -57,9 +57,9 @@ def convert_shift_left(g: GraphBuilder, op: Op) -> Tensor:
 def convert_shift_right_logical(g: GraphBuilder, op: Op) -> Tensor:
     """``x >> y`` with zeros coming in, 0 when y is out of range."""
     dtype = op.out_dtype()
-    unsigned = int(tensor_type(np.dtype(f"u{dtype.itemsize}")))
-    x, y = (g.op.Cast(name, to=unsigned) for name in op.compacts())
-    moved = g.op.Cast(bits.shift_right(g, x, y), to=int(tensor_type(dtype)))
+    unsigned = _unsigned(dtype)
+    x, y = (cast(g, name, unsigned) for name in op.compacts())
+    moved = cast(g, bits.shift_right(g, x, y), dtype)
     return _in_range(op, moved, op.scalar(0))
 
 
@@ -67,18 +67,18 @@ def convert_shift_right_logical(g: GraphBuilder, op: Op) -> Tensor:
 def convert_shift_right_arithmetic(g: GraphBuilder, op: Op) -> Tensor:
     """``x >> y`` with the sign coming in, all sign bits when y is out of range."""
     dtype = np.dtype(f"i{op.out_dtype().itemsize}")
-    signed, own = int(tensor_type(dtype)), int(tensor_type(op.out_dtype()))
-    x, y = (g.op.Cast(name, to=signed) for name in op.compacts())
+    own = op.out_dtype()
+    x, y = (cast(g, name, dtype) for name in op.compacts())
     most = g.make_initializer(None, np.array(dtype.itemsize * 8 - 1, dtype))
-    sign = g.op.Cast(bits.shift_right(g, x, most), to=own)
-    return _in_range(op, g.op.Cast(bits.shift_right(g, x, y), to=own), sign)
+    sign = cast(g, bits.shift_right(g, x, most), own)
+    return _in_range(op, cast(g, bits.shift_right(g, x, y), own), sign)
 
 
 @register_stablehlo_op_converter("stablehlo.popcnt")
 def convert_popcnt(g: GraphBuilder, op: Op) -> Tensor:
     """Number of ones."""
     count = bits.population_count(g, op.compacts()[0])
-    return op.elementwise(g.op.Cast(count, to=int(tensor_type(op.out_dtype()))))
+    return op.elementwise(cast(g, count, op.out_dtype()))
 
 
 @register_stablehlo_op_converter("stablehlo.count_leading_zeros")
@@ -86,8 +86,8 @@ def convert_clz(g: GraphBuilder, op: Op) -> Tensor:
     """Number of leading zeros: the ones among the bits once every bit below a one is set."""
     dtype = op.out_dtype()
     width = dtype.itemsize * 8
-    unsigned = np.dtype(f"u{dtype.itemsize}")
-    x = g.op.Cast(op.compacts()[0], to=int(tensor_type(unsigned)))
+    unsigned = _unsigned(dtype)
+    x = cast(g, op.compacts()[0], unsigned)
     step = 1
     while step < width:
         moved = g.op.BitShift(x, np.array(step, unsigned), direction="RIGHT")
@@ -95,7 +95,7 @@ def convert_clz(g: GraphBuilder, op: Op) -> Tensor:
         step *= 2
     ones = bits.population_count(g, x)
     zeros = g.op.Sub(np.array(width), ones)
-    return op.elementwise(g.op.Cast(zeros, to=int(tensor_type(dtype))))
+    return op.elementwise(cast(g, zeros, dtype))
 
 
 # (mantissa bits, exponent bits) by float type
@@ -113,7 +113,7 @@ def convert_bitcast(g: GraphBuilder, op: Op) -> Tensor | str:
         whole = _to_bits(op, x, source)
         return op.elementwise(_from_bits(op, whole, wanted))
     whole = _to_bits(op, op.x(), source)
-    unsigned = np.dtype(f"u{wanted.itemsize}")
+    unsigned = _unsigned(wanted)
     if source.itemsize > wanted.itemsize:
         return _from_bits(op, _split(op, whole, source.itemsize, unsigned), wanted)
     return _from_bits(op, _join(op, whole, source.itemsize, unsigned), wanted)
@@ -129,14 +129,14 @@ def _split(op: Op, x: str, width: int, part: np.dtype[Any]) -> str:
     shifts = (np.arange(width // part.itemsize) * 8 * part.itemsize).astype(whole)
     wide = op.g.op.Unsqueeze(x, np.array([-1]))
     moved = op.g.op.BitShift(wide, shifts, direction="RIGHT")
-    return str(op.g.op.Cast(moved, to=int(tensor_type(part))))
+    return cast(op.g, moved, part)
 
 
 def _join(op: Op, x: str, width: int, whole: np.dtype[Any]) -> str:
     """The last axis as one element, lowest bits first."""
     count = whole.itemsize // width
     shifts = (np.arange(count) * 8 * width).astype(whole)
-    moved = op.g.op.BitShift(op.g.op.Cast(x, to=int(tensor_type(whole))), shifts, direction="LEFT")
+    moved = op.g.op.BitShift(cast(op.g, x, whole), shifts, direction="LEFT")
     parts = op.g.op.Split(moved, num_outputs=count, axis=-1, outputs=count)
     total = parts[0]
     for part in parts[1:]:
@@ -146,19 +146,19 @@ def _join(op: Op, x: str, width: int, whole: np.dtype[Any]) -> str:
 
 def _to_bits(op: Op, x: str, dtype: np.dtype[Any]) -> str:
     """Bits of each element as an unsigned integer."""
-    g, code = op.g, int(tensor_type(_unsigned(dtype)))
+    g, unsigned = op.g, _unsigned(dtype)
     if dtype.kind in "iub":
-        return x if dtype == _unsigned(dtype) else str(g.op.Cast(x, to=code))
+        return cast(g, x, unsigned)
     mantissa, exponent = _LAYOUTS[dtype.name]
     wide = np.dtype(np.float64 if dtype == np.float64 else np.float32)
-    value = g.op.Cast(x, to=int(tensor_type(wide)))
+    value = cast(g, x, wide)
     bias, lowest = 2 ** (exponent - 1) - 1, 2 - 2 ** (exponent - 1)
     size = g.op.Abs(value)
     special = g.op.Or(g.op.IsNaN(value), g.op.IsInf(value))
     usable = g.op.And(g.op.Not(special), g.op.Greater(size, wide.type(0)))
     clean = g.op.Where(usable, size, wide.type(1))
     scaled, power = _normalised(g, clean, wide, lowest, bias)
-    whole = g.op.Cast(g.op.Mul(scaled, wide.type(2.0**mantissa)), to=7)
+    whole = cast(g, g.op.Mul(scaled, wide.type(2.0**mantissa)), np.int64)
     normal = g.op.GreaterOrEqual(whole, np.array(2**mantissa))
     field = g.op.Where(normal, g.op.Add(power, np.array(bias - 1)), np.array(0))
     number = g.op.Add(g.op.Mul(field, np.array(2**mantissa)), whole)
@@ -169,10 +169,10 @@ def _to_bits(op: Op, x: str, dtype: np.dtype[Any]) -> str:
     number = g.op.Where(g.op.IsNaN(value), np.array(int(top) + 2 ** (mantissa - 1)), number)
     nonzero = g.op.Not(g.op.Equal(value, wide.type(0)))
     signed = g.op.Where(nonzero, value, g.op.Div(wide.type(1), value))
-    sign = np.array(2 ** (8 * dtype.itemsize - 1)).astype(_unsigned(dtype))
-    zero = np.array(0, _unsigned(dtype))
+    sign = np.array(2 ** (8 * dtype.itemsize - 1)).astype(unsigned)
+    zero = np.array(0, unsigned)
     minus = op.emit.Where(g.op.Less(signed, wide.type(0)), sign, zero)
-    return str(g.op.BitwiseOr(g.op.Cast(number, to=code), minus))
+    return str(g.op.BitwiseOr(cast(g, number, unsigned), minus))
 
 
 def _normalised(
@@ -180,7 +180,7 @@ def _normalised(
 ) -> tuple[str, str]:
     """``(size / 2**e, e)`` with the first in [1, 2), or less at the lowest exponent."""
     guess = g.op.Floor(g.op.Div(g.op.Log(size), wide.type(np.log(2.0))))
-    guess = g.op.Cast(g.op.Clip(guess, wide.type(lowest), wide.type(bias)), to=7)
+    guess = cast(g, g.op.Clip(guess, wide.type(lowest), wide.type(bias)), np.int64)
     powers = np.ldexp(1.0, -np.arange(lowest, bias + 1)).astype(wide)
 
     def scaled(power: str) -> str:
@@ -188,8 +188,8 @@ def _normalised(
         return str(g.op.Mul(size, g.op.Gather(g.make_initializer(None, powers), place)))
 
     first = scaled(guess)
-    up = g.op.Cast(g.op.GreaterOrEqual(first, wide.type(2)), to=7)
-    down = g.op.Cast(g.op.Less(first, wide.type(1)), to=7)
+    up = cast(g, g.op.GreaterOrEqual(first, wide.type(2)), np.int64)
+    down = cast(g, g.op.Less(first, wide.type(1)), np.int64)
     power = g.op.Add(guess, g.op.Sub(up, down))
     power = g.op.Max(g.op.Min(power, np.array(bias)), np.array(lowest))
     return scaled(power), str(power)
@@ -197,25 +197,25 @@ def _normalised(
 
 def _from_bits(op: Op, x: str, dtype: np.dtype[Any]) -> str:
     """Elements of a type that have the bits given as unsigned integers."""
-    g, code = op.g, int(tensor_type(dtype))
+    g = op.g
     if dtype.kind in "iub":
-        return x if dtype == _unsigned(dtype) else str(g.op.Cast(x, to=code))
+        return cast(g, x, dtype)
     mantissa, exponent = _LAYOUTS[dtype.name]
     unsigned, bias = _unsigned(dtype), 2 ** (exponent - 1) - 1
     wide = np.dtype(np.float64 if dtype == np.float64 else np.float32)
     last = 2**exponent - 1
     shifted = g.op.BitShift(x, np.array(mantissa, unsigned), direction="RIGHT")
-    field = g.op.Cast(g.op.BitwiseAnd(shifted, np.array(last, unsigned)), to=7)
-    part = g.op.Cast(g.op.BitwiseAnd(x, np.array(2**mantissa - 1, unsigned)), to=7)
+    field = cast(g, g.op.BitwiseAnd(shifted, np.array(last, unsigned)), np.int64)
+    part = cast(g, g.op.BitwiseAnd(x, np.array(2**mantissa - 1, unsigned)), np.int64)
     normal = g.op.Greater(field, np.array(0))
     whole = g.op.Add(part, g.op.Where(normal, np.array(2**mantissa), np.array(0)))
     powers = np.ldexp(1.0, np.maximum(np.arange(last + 1), 1) - bias - mantissa)
     powers[last] = np.inf
     scale = g.op.Gather(g.make_initializer(None, powers.astype(wide)), field)
-    value = g.op.Mul(g.op.Cast(whole, to=int(tensor_type(wide))), scale)
+    value = g.op.Mul(cast(g, whole, wide), scale)
     bad = g.op.And(g.op.Equal(field, np.array(last)), g.op.Greater(part, np.array(0)))
     value = g.op.Where(bad, wide.type(np.nan), value)
     top = g.op.BitShift(x, np.array(8 * dtype.itemsize - 1, unsigned), direction="RIGHT")
-    minus = g.op.Cast(top, to=9)
+    minus = cast(g, top, np.bool_)
     signed = g.op.Where(minus, g.op.Neg(value), value)
-    return str(g.op.Cast(signed, to=code))
+    return cast(g, signed, dtype)

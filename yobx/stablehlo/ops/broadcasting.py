@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from yobx.lowering.casts import cast
 from yobx.stablehlo import ir
 from yobx.stablehlo.dims import known_values
 from yobx.stablehlo.op import Op
@@ -49,20 +50,14 @@ def convert_iota(g: GraphBuilder, op: Op) -> Tensor:
     if size is not None:
         row: Any = g.make_initializer(None, np.arange(size).astype(kind.dtype))
     else:
-        stop = g.op.Cast(g.op.Gather(op.x(), np.array(axis)), to=7)
+        stop = cast(g, g.op.Gather(op.x(), np.array(axis)), np.int64)
         row = g.op.Range(np.array(0), stop, np.array(1))
-        row = row if kind.dtype == np.int64 else g.op.Cast(row, to=_onnx_type(kind.dtype))
+        row = cast(g, row, kind.dtype)
     after = kind.rank - 1 - axis
     if after:
         row = g.op.Unsqueeze(row, np.arange(1, after + 1))
     covered = tuple(i == axis or d == 1 for i, d in enumerate(kind.shape))
     return Tensor(str(row), kind, covered, op.x() if op.inputs else None)
-
-
-def _onnx_type(dtype: np.dtype[Any]) -> int:
-    from yobx.onnx_optim.tensor_type import tensor_type
-
-    return int(tensor_type(dtype))
 
 
 @register_stablehlo_op_converter("stablehlo.broadcast_in_dim", complex_parts="each")
@@ -114,4 +109,4 @@ def convert_get_dimension_size(g: GraphBuilder, op: Op) -> str:
     if size is not None:
         return g.make_initializer(None, np.array(size, dtype=np.int32))
     vector = g.op.Shape(op.x(), start=axis, end=axis + 1)
-    return str(g.op.Cast(g.op.Squeeze(vector, np.array([0])), to=6))
+    return cast(g, g.op.Squeeze(vector, np.array([0])), np.int32)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from yobx.lowering.kernels import has_kernel
+from yobx.onnx_optim import TensorType
 from yobx.stablehlo.op import Op
 from yobx.stablehlo.registry import get_stablehlo_op_converter, register_stablehlo_op_converter
 from yobx.xbuilder import GraphBuilder
@@ -34,8 +35,8 @@ def _register_markers() -> None:
         def converted(g: GraphBuilder, op: Op, _word: str = word, _type: str = op_type) -> Any:
             # symbolic sizes may precede the operand as dimension arguments
             view = Op(op.source, op.scope, op.inputs[-1:])
-            dtype = int(g.get_type(view.compacts()[0]))
-            if dtype == 11 and not has_kernel(_type, g.opset(""), dtype):
+            dtype = g.get_type(view.compacts()[0])
+            if dtype == TensorType.kDouble and not has_kernel(_type, g.opset(""), dtype):
                 return _inlined(op)
             found = get_stablehlo_op_converter(f"chlo.{_word}")
             return found.converter(g, view) if found is not None else _inlined(op)

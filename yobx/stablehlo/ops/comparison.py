@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from yobx.lowering import transcendental
+from yobx.lowering.casts import cast
 from yobx.stablehlo.op import Op
 from yobx.stablehlo.registry import register_stablehlo_op_converter
 from yobx.stablehlo.tensor import Tensor
@@ -27,7 +28,7 @@ def convert_compare(g: GraphBuilder, op: Op) -> Tensor:
     x, y = op.compacts()
     direction = op.attr("comparison_direction")
     if op.in_type().dtype == np.bool_ and direction not in ("EQ", "NE"):
-        x, y = (g.op.Cast(name, to=6) for name in (x, y))
+        x, y = (cast(g, name, np.int32) for name in (x, y))
     if direction == "NE":
         return op.elementwise(g.op.Not(_equal(op, x, y)), dtype=np.bool_)
     if direction == "EQ":

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from yobx.lowering.casts import cast, to_int64
 from yobx.stablehlo import ir
 from yobx.stablehlo.loops import counted_loop
 from yobx.stablehlo.op import Op, part_type
@@ -124,7 +125,7 @@ def _while(op: Op, condition: ir.Block, body: ir.Block, fixed: Sequence[bool]) -
     carried = [i for i, same in enumerate(fixed) if not same]
     starts, inputs = _carried_inputs(op, carried)
     first = op.scope.inline(condition, list(op.parts))[0][0].full(g, op.scope.lineage)
-    heads = [(g.unique_name("turn"), 7, ()), (g.unique_name("go_on"), 9, ())]
+    heads = [(g.unique_name("turn"), np.int64, ()), (g.unique_name("go_on"), np.bool_, ())]
     graph = g.subgraph(g.unique_name("loop_body"), inputs=[*heads, *inputs])
     scope = op.scope.nested(graph)
     names = [name for name, _, _ in inputs]
@@ -154,7 +155,7 @@ def _counted(op: Op, index: int, bound: ir.Value, fixed: Sequence[bool]) -> list
     turns = _turns(op, start, limit, index)
     carried = [i for i, same in enumerate(fixed) if not same and i != index]
     starts, inputs = _carried_inputs(op, carried)
-    heads = [(g.unique_name("turn"), 7, ()), (g.unique_name("go_on"), 9, ())]
+    heads = [(g.unique_name("turn"), np.int64, ()), (g.unique_name("go_on"), np.bool_, ())]
     graph = g.subgraph(g.unique_name("loop_body"), inputs=[*heads, *inputs])
     scope = op.scope.nested(graph)
     counter = _counter(op, graph, heads[0][0], start, index)
@@ -186,7 +187,7 @@ def _turns(op: Op, start: str, limit: str, index: int) -> Any:
     first, last = g.get_constant(start), g.get_constant(limit)
     if first is not None and last is not None:
         return np.array(max(int(last) - int(first), 0), dtype=np.int64)
-    wide = [v if int(g.get_type(v)) == 7 else g.op.Cast(v, to=7) for v in (limit, start)]
+    wide = [to_int64(g, v) for v in (limit, start)]
     if first is not None and int(first) == 0:
         return g.op.Max(wide[0], np.array(0))
     return g.op.Max(g.op.Sub(*wide), np.array(0))
@@ -195,21 +196,18 @@ def _turns(op: Op, start: str, limit: str, index: int) -> Any:
 def _counter(op: Op, graph: GraphBuilder, turn: str, start: str, index: int) -> Tensor:
     """Value of the counter in a turn."""
     kind = op.in_type(index)
-    value: Any = turn
-    code = int(op.g.get_type(start))
-    if code != 7:
-        value = graph.op.Cast(value, to=code)
+    value = cast(graph, turn, kind.dtype)
     first = op.g.get_constant(start)
     if first is None or int(first) != 0:
-        value = graph.op.Add(value, start)
-    return full_tensor(str(value), kind)
+        value = str(graph.op.Add(value, start))
+    return full_tensor(value, kind)
 
 
 def _last_counter(op: Op, start: str, turns: Any, index: int) -> Tensor:
-    g, code = op.g, int(op.g.get_type(start))
+    g, kind = op.g, op.in_type(index)
     first = g.get_constant(start)
     if isinstance(turns, np.ndarray) and first is not None:
-        last = (np.asarray(first) + turns).astype(op.in_type(index).dtype)
-        return full_tensor(g.make_initializer(None, last), op.in_type(index))
-    count = turns if code == 7 and isinstance(turns, str) else g.op.Cast(turns, to=code)
-    return full_tensor(str(g.op.Add(count, start)), op.in_type(index))
+        last = (np.asarray(first) + turns).astype(kind.dtype)
+        return full_tensor(g.make_initializer(None, last), kind)
+    count = cast(g, turns, kind.dtype) if isinstance(turns, str) else turns.astype(kind.dtype)
+    return full_tensor(str(g.op.Add(count, start)), kind)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from yobx.lowering import casts
-from yobx.onnx_optim.tensor_type import tensor_type
+from yobx.lowering.casts import cast
 from yobx.stablehlo.op import Op
 from yobx.stablehlo.registry import register_stablehlo_op_converter
 from yobx.stablehlo.tensor import Tensor
@@ -29,7 +29,7 @@ def convert(op: Op, x: str, source: np.dtype[Any], wanted: np.dtype[Any]) -> str
     if wanted == np.bool_ and source.kind not in "iub":
         return str(g.op.Not(op.emit.Equal(x, np.array(0).astype(source))))
     if source.kind in "iub" or wanted.kind not in "iu":
-        return casts.convert(g, x, tensor_type(wanted))
+        return casts.convert(g, x, wanted)
     return saturate(op, x, source, wanted)
 
 
@@ -38,17 +38,17 @@ def saturate(op: Op, x: str, source: np.dtype[Any], wanted: np.dtype[Any]) -> st
     g = op.g
     limits = np.iinfo(wanted)
     wide = np.dtype(np.float32 if source.itemsize < 4 else source)
-    value = casts.cast(g, x, wide)
+    value = cast(g, x, wide)
     is_nan = g.op.IsNaN(value)
     if limits.bits <= 16:
         bounded = g.op.Clip(value, wide.type(limits.min), wide.type(limits.max))
         kept = g.op.Where(is_nan, wide.type(0), bounded)
-        return str(g.op.Cast(g.op.Cast(kept, to=6), to=int(tensor_type(wanted))))
+        return cast(g, cast(g, kept, np.int32), wanted)
     high = wide.type(float(limits.max) + 1)  # the first number that does not fit
     too_high = g.op.GreaterOrEqual(value, high)
     too_low = g.op.Less(value, wide.type(limits.min))
     bad = g.op.Or(is_nan, g.op.Or(too_high, too_low))
-    inner = casts.convert(g, g.op.Where(bad, wide.type(0), value), tensor_type(wanted))
+    inner = casts.convert(g, g.op.Where(bad, wide.type(0), value), wanted)
     top = op.emit.Where(too_high, np.array(limits.max, wanted), inner)
     return str(op.emit.Where(too_low, np.array(limits.min, wanted), top))
 
@@ -61,8 +61,8 @@ def convert_reduce_precision(g: GraphBuilder, op: Op) -> Tensor:
     own = {"float16": (5, 10), "bfloat16": (8, 7), "float32": (8, 23), "float64": (11, 52)}
     if all(a >= b for a, b in zip(bits, own[dtype.name], strict=True)):
         return op.inputs[0]
-    formats = {(5, 10): 10, (8, 23): 1, (8, 7): 16}
+    formats = {(5, 10): np.float16, (8, 23): np.float32, (8, 7): "bfloat16"}
     if bits not in formats:
         raise op.unsupported(f"exponent and mantissa bits {bits}", "Use a format that ONNX has.")
-    narrow = g.op.Cast(op.compacts()[0], to=formats[bits])
-    return op.elementwise(g.op.Cast(narrow, to=int(tensor_type(dtype))))
+    narrow = cast(g, op.compacts()[0], formats[bits])
+    return op.elementwise(cast(g, narrow, dtype))

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from yobx.lowering.casts import cast
 from yobx.lowering.conv import conv, conv_transpose
 from yobx.lowering.padding import Window
 from yobx.lowering.shapes import axis_size, join_dims
-from yobx.onnx_optim.tensor_type import tensor_type
 from yobx.stablehlo.op import Op
 from yobx.stablehlo.registry import register_stablehlo_op_converter
 from yobx.xbuilder import GraphBuilder
@@ -33,7 +33,7 @@ def convert_dynamic_conv(g: GraphBuilder, op: Op) -> str:
     pads = op.static_ints(2)
     if pads is not None:
         return _convolution(op, list(zip(pads[::2], pads[1::2], strict=True)))
-    flat = g.op.Reshape(g.op.Cast(op.x(2), to=7), np.array([-1]))
+    flat = g.op.Reshape(cast(g, op.x(2), np.int64), np.array([-1]))
     count = op.in_type().rank - 2
     named = [str(g.op.Gather(flat, np.array([i]))) for i in range(2 * count)]
     return _convolution(op, list(zip(named[::2], named[1::2], strict=True)))
@@ -54,8 +54,7 @@ def _convolution(op: Op, pads: list[Any]) -> str:
     g, n = op.g, op.attr("dimension_numbers")
     x, w = op.x(0), op.x(1)
     computed = _computed_in(op.out_dtype())
-    if {op.in_type(0).dtype, op.in_type(1).dtype} != {computed}:
-        x, w = (g.op.Cast(v, to=int(tensor_type(computed))) for v in (x, w))
+    x, w = (cast(g, v, computed) for v in (x, w))
     lead = (n["input_batch_dimension"], n["input_feature_dimension"])
     x = _moved(g, x, [*lead, *n["input_spatial_dimensions"]])
     out = (n["kernel_output_feature_dimension"], n["kernel_input_feature_dimension"])
@@ -68,8 +67,7 @@ def _convolution(op: Op, pads: list[Any]) -> str:
         result = g.op.Squeeze(_grouped(op, x, w, [(0, 0)]), np.array([2]))
     else:
         result = _grouped(op, x, w, pads)
-    if computed != op.out_dtype():
-        result = g.op.Cast(result, to=int(tensor_type(op.out_dtype())))
+    result = cast(g, result, op.out_dtype())
     back = (n["output_batch_dimension"], n["output_feature_dimension"])
     return _moved(g, result, inverse([*back, *n["output_spatial_dimensions"]]))
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from yobx.onnx_optim.tensor_type import tensor_type
+from yobx.lowering.casts import cast
 from yobx.stablehlo.op import Op
 from yobx.stablehlo.registry import register_stablehlo_op_converter
 from yobx.xbuilder import GraphBuilder
@@ -28,17 +28,14 @@ def convert_dot_general(g: GraphBuilder, op: Op) -> str:
     batch = (numbers["lhs_batching_dimensions"], numbers["rhs_batching_dimensions"])
     inner = (numbers["lhs_contracting_dimensions"], numbers["rhs_contracting_dimensions"])
     if op.out_dtype() == np.bool_:
-        x, y = (g.op.Cast(name, to=6) for name in (x, y))
-        return str(g.op.Cast(_product(op, x, y, batch, inner), to=9))
+        x, y = (cast(g, name, np.int32) for name in (x, y))
+        return cast(g, _product(op, x, y, batch, inner), np.bool_)
     return _product(op, x, y, batch, inner)
 
 
 def _as_result_type(op: Op, index: int) -> str:
     """The operand in the result's element type, in which the product is accumulated."""
-    name, wanted = op.x(index), op.out_dtype()
-    if op.in_type(index).dtype == wanted:
-        return name
-    return str(op.g.op.Cast(name, to=int(tensor_type(wanted))))
+    return cast(op.g, op.x(index), op.out_dtype())
 
 
 def _product(op: Op, x: str, y: str, batch: tuple[Axes, Axes], inner: tuple[Axes, Axes]) -> str:
@@ -53,9 +50,9 @@ def _product(op: Op, x: str, y: str, batch: tuple[Axes, Axes], inner: tuple[Axes
         return _matmul(op, x, y, batch, inner, free=(free[0], free[1]))
     if op.out_dtype().name in ("float32", "float64", "int32", "int64", "float16", "bfloat16"):
         return str(op.emit.Einsum(x, y, equation=_equation(ranks, batch, inner)))
-    wide = op.emit.Cast(x, to=7), op.emit.Cast(y, to=7)
+    wide = cast(op.g, x, np.int64), cast(op.g, y, np.int64)
     result = op.g.op.Einsum(*wide, equation=_equation(ranks, batch, inner))
-    return str(op.g.op.Cast(result, to=int(tensor_type(op.out_dtype()))))
+    return cast(op.g, result, op.out_dtype())
 
 
 def _matmul(

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from yobx.lowering import integers, transcendental
-from yobx.lowering.kernels import has_kernel
+from yobx.lowering import integers, transcendental, trigonometric
+from yobx.lowering.casts import cast
 from yobx.stablehlo.op import Op
 from yobx.stablehlo.registry import register_stablehlo_op_converter
 from yobx.stablehlo.tensor import Tensor
@@ -35,37 +35,27 @@ ONE_TO_ONE = {
 }
 
 
-def tan(g: GraphBuilder, x: str) -> str:
-    """``tan(x)``, in float64 as a quotient."""
-    if has_kernel("Tan", g.opset(""), int(g.get_type(x))):
-        return str(g.op.Tan(x))
-    wide = transcendental.in_float32(g, x)
-    return str(g.op.Cast(g.op.Div(g.op.Sin(wide), g.op.Cos(wide)), to=int(g.get_type(x))))
-
-
-def cosh(g: GraphBuilder, x: str) -> str:
-    """``cosh(x)`` as ``h + 1 / (4 h)``, ``h = exp(abs(x)) / 2``, which does not overflow early."""
-    wide = transcendental.in_float32(g, x)
-    const = transcendental.const
-    half = g.op.Exp(g.op.Sub(g.op.Abs(wide), const(g, wide, np.log(2.0))))
-    result = g.op.Add(half, g.op.Div(const(g, wide, 0.25), half))
-    return str(g.op.Cast(result, to=int(g.get_type(x))))
-
-
 #: The same for functions that the shared lowering writes.
-SHARED: dict[str, Callable[[GraphBuilder, str], str]] = {
+SHARED: dict[str, Callable[..., str]] = {
     "stablehlo.exponential_minus_one": transcendental.expm1,
     "stablehlo.log_plus_one": transcendental.log1p,
-    "chlo.sinh": transcendental.sinh,
-    "chlo.cosh": cosh,
-    "stablehlo.tan": tan,
-    "chlo.tan": tan,
-    "chlo.asinh": transcendental.asinh,
-    "chlo.acosh": transcendental.acosh,
-    "chlo.atanh": transcendental.atanh,
+    "stablehlo.rsqrt": transcendental.rsqrt,
+    "stablehlo.tan": trigonometric.tan,
+    "stablehlo.atan2": trigonometric.atan2,
 }
-for _short in ("sinh", "cosh", "asinh", "acosh", "atanh"):
-    SHARED[f"composite.chlo.{_short}"] = SHARED[f"chlo.{_short}"]
+#: CHLO operations, which JAX writes as such or as composites.
+CHLO: dict[str, Callable[[GraphBuilder, str], str]] = {
+    "acos": trigonometric.acos,
+    "acosh": transcendental.acosh,
+    "asin": trigonometric.asin,
+    "asinh": transcendental.asinh,
+    "atan": trigonometric.atan,
+    "atanh": transcendental.atanh,
+    "cosh": transcendental.cosh,
+    "erfc": transcendental.erfc,
+    "sinh": transcendental.sinh,
+    "tan": trigonometric.tan,
+}
 
 
 def _register_rows() -> None:
@@ -75,12 +65,14 @@ def _register_rows() -> None:
             return op.elementwise(getattr(op.emit, _type)(*op.compacts()))
 
         register_stablehlo_op_converter(name)(plain)
-    for name, function in SHARED.items():
+    rows: list[tuple[str | tuple[str, ...], Callable[..., str]]] = [*SHARED.items()]
+    rows += [((f"chlo.{word}", f"composite.chlo.{word}"), f) for word, f in CHLO.items()]
+    for names, function in rows:
 
         def shared(g: GraphBuilder, op: Op, _function: Any = function) -> Tensor:
-            return op.elementwise(_function(g, op.compacts()[0]))
+            return op.elementwise(_function(g, *op.compacts()))
 
-        register_stablehlo_op_converter(name)(shared)
+        register_stablehlo_op_converter(names)(shared)
 
 
 _register_rows()
@@ -88,12 +80,6 @@ _register_rows()
 
 def _is_integer(op: Op) -> bool:
     return op.in_type().dtype.kind in "iub"
-
-
-@register_stablehlo_op_converter("stablehlo.rsqrt")
-def convert_rsqrt(g: GraphBuilder, op: Op) -> Tensor:
-    """``1 / sqrt(x)``."""
-    return op.elementwise(transcendental.rsqrt(g, op.compacts()[0]))
 
 
 @register_stablehlo_op_converter("stablehlo.divide")
@@ -231,80 +217,4 @@ def convert_cbrt(g: GraphBuilder, op: Op) -> Tensor:
     step = g.op.Sub(base, g.op.Div(size, g.op.Mul(base, base)))
     better = g.op.Sub(base, g.op.Div(step, const(g, x, 3)))
     signed = g.op.Mul(g.op.Sign(x), g.op.Where(usable, better, root))
-    return op.elementwise(op.emit.Cast(signed, to=int(g.get_type(op.compacts()[0]))))
-
-
-@register_stablehlo_op_converter("stablehlo.atan2")
-def convert_atan2(g: GraphBuilder, op: Op) -> Tensor:
-    """Angle of the point ``(x, y)``, with signed zeros and infinities as in C."""
-    y, x = (transcendental.in_float32(g, name) for name in op.compacts())
-    return op.elementwise(op.emit.Cast(atan2(g, y, x), to=int(g.get_type(op.compacts()[0]))))
-
-
-def atan2(g: GraphBuilder, y: str, x: str) -> str:
-    """Emit the angle of ``(x, y)`` in `[-pi, pi]`."""
-    const = transcendental.const
-    zero, one = const(g, x, 0), const(g, x, 1)
-    # 1 / -0 is -inf: the only way to see the sign of a zero
-    x_negative = g.op.Less(g.op.Where(g.op.Equal(x, zero), g.op.Div(one, x), x), zero)
-    y_negative = g.op.Less(g.op.Where(g.op.Equal(y, zero), g.op.Div(one, y), y), zero)
-    ax, ay = g.op.Abs(x), g.op.Abs(y)
-    big, small = g.op.Max(ax, ay), g.op.Min(ax, ay)
-    same = g.op.Equal(ax, ay)
-    undefined = g.op.Equal(big, zero)
-    ratio = g.op.Div(small, g.op.Where(undefined, one, big))
-    ratio = g.op.Where(g.op.And(same, g.op.Not(undefined)), one, ratio)
-    angle = atan(g, ratio)
-    angle = g.op.Where(g.op.Greater(ay, ax), g.op.Sub(const(g, x, np.pi / 2), angle), angle)
-    angle = g.op.Where(x_negative, g.op.Sub(const(g, x, np.pi), angle), angle)
-    signed = g.op.Where(y_negative, g.op.Neg(angle), angle)
-    return str(g.op.Where(g.op.Or(g.op.IsNaN(x), g.op.IsNaN(y)), g.op.Add(x, y), signed))
-
-
-def atan(g: GraphBuilder, x: str) -> str:
-    """Emit ``atan(x)``; float64 through two half-angle steps and a series."""
-    if int(g.get_type(x)) != 11:
-        return str(g.op.Atan(x))
-    const = transcendental.const
-    one = const(g, x, 1)
-    size = g.op.Abs(x)
-    inverted = g.op.Greater(size, one)
-    t = g.op.Where(inverted, g.op.Reciprocal(g.op.Where(inverted, size, one)), size)
-    for _ in range(3):
-        t = g.op.Div(t, g.op.Add(one, g.op.Sqrt(g.op.Add(one, g.op.Mul(t, t)))))
-    square = g.op.Mul(t, t)
-    series: Any = const(g, x, 1 / 25)
-    for k in range(11, -1, -1):
-        sign = -1.0 if k % 2 else 1.0
-        series = g.op.Add(g.op.Mul(series, square), const(g, x, sign / (2 * k + 1)))
-    angle = g.op.Mul(g.op.Mul(series, t), const(g, x, 8))
-    angle = g.op.Where(inverted, g.op.Sub(const(g, x, np.pi / 2), angle), angle)
-    return str(g.op.Mul(g.op.Sign(x), angle))
-
-
-@register_stablehlo_op_converter(("chlo.atan", "composite.chlo.atan"))
-def convert_atan(g: GraphBuilder, op: Op) -> Tensor:
-    """``atan(x)``."""
-    x = transcendental.in_float32(g, op.compacts()[0])
-    return op.elementwise(op.emit.Cast(atan(g, x), to=int(g.get_type(op.compacts()[0]))))
-
-
-@register_stablehlo_op_converter(("chlo.asin", "composite.chlo.asin"))
-def convert_asin(g: GraphBuilder, op: Op) -> Tensor:
-    """``asin(x)`` as the angle of ``(sqrt((1 - x)(1 + x)), x)``."""
-    x = transcendental.in_float32(g, op.compacts()[0])
-    angle = atan2(g, x, _cofactor(g, x)) if int(g.get_type(x)) == 11 else g.op.Asin(x)
-    return op.elementwise(op.emit.Cast(angle, to=int(g.get_type(op.compacts()[0]))))
-
-
-@register_stablehlo_op_converter(("chlo.acos", "composite.chlo.acos"))
-def convert_acos(g: GraphBuilder, op: Op) -> Tensor:
-    """``acos(x)`` as the angle of ``(x, sqrt((1 - x)(1 + x)))``."""
-    x = transcendental.in_float32(g, op.compacts()[0])
-    angle = atan2(g, _cofactor(g, x), x) if int(g.get_type(x)) == 11 else g.op.Acos(x)
-    return op.elementwise(op.emit.Cast(angle, to=int(g.get_type(op.compacts()[0]))))
-
-
-def _cofactor(g: GraphBuilder, x: str) -> str:
-    one = transcendental.const(g, x, 1)
-    return str(g.op.Sqrt(g.op.Mul(g.op.Sub(one, x), g.op.Add(one, x))))
+    return op.elementwise(cast(op.g, signed, g.get_type(op.compacts()[0])))

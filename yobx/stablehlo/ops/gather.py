@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from yobx.lowering.casts import to_int64
 from yobx.stablehlo.dims import vector
 from yobx.stablehlo.op import Op
 from yobx.stablehlo.registry import register_stablehlo_op_converter
@@ -46,7 +47,7 @@ def _one_window(op: Op) -> str:
     g, numbers, rank = op.g, op.attr("dimension_numbers"), op.in_type().rank
     lengths = vector(g, op.x(2))
     place = inverse([*numbers["start_index_map"], *_absent(numbers["start_index_map"], rank)])
-    given = g.op.Cast(op.x(1), to=7)
+    given = to_int64(g, op.x(1))
     missing = rank - len(numbers["start_index_map"])
     if missing:
         given = g.op.Concat(given, np.zeros(missing, dtype=np.int64), axis=0)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from yobx.lowering.casts import to_int64
 from yobx.stablehlo.dims import dims_of
 from yobx.stablehlo.op import Op
 from yobx.xbuilder import GraphBuilder
@@ -58,8 +59,7 @@ def start_vectors(op: Op, operand: int, vector_dim: int) -> Any:
     if constant is not None:
         array = np.asarray(constant).astype(np.int64)
         return array[..., None] if vector_dim == kind.rank else np.moveaxis(array, vector_dim, -1)
-    if int(g.get_type(name)) != 7:
-        name = g.op.Cast(name, to=7)
+    name = to_int64(g, name)
     if vector_dim == kind.rank:
         return g.op.Unsqueeze(name, np.array([kind.rank]))
     if vector_dim != kind.rank - 1:

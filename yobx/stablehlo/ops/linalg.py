@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from yobx.lowering.casts import cast
+from yobx.lowering.transcendental import const, in_float32
 from yobx.stablehlo.op import Op
 from yobx.stablehlo.ops.looping import counted
 from yobx.stablehlo.registry import register_stablehlo_op_converter
@@ -54,7 +56,7 @@ def _stacked_last(g: GraphBuilder, x: str) -> str:
 @register_stablehlo_op_converter(_names("potrf"))
 def convert_cholesky(g: GraphBuilder, op: Op) -> tuple[str, str]:
     """Cholesky factor, and whether the matrix was not positive definite."""
-    is_upper = op.attr("mhlo.backend_config", {}).get("uplo") == 85
+    is_upper = op.attr("mhlo.backend_config", {}).get("uplo") == ord("U")
     a = _transpose(g, op.x()) if is_upper else op.x()
     factor, failed = _cholesky(op, a)
     return _transpose(g, factor) if is_upper else factor, failed
@@ -81,7 +83,7 @@ def _cholesky(op: Op, a: str) -> tuple[str, str]:
     g = op.g
     _, columns = counted(g, n, [a], turn)
     factor = _stacked_last(g, columns)
-    bad = g.op.Cast(g.op.IsNaN(factor), to=6)
+    bad = cast(g, g.op.IsNaN(factor), np.int32)
     # LAPACK leaves what is above the diagonal as it was
     whole = str(g.op.Where(rows > rows.reshape(n, 1), a, factor))
     return whole, str(g.op.ReduceMax(bad, _last(-2, -1), keepdims=0))
@@ -93,10 +95,10 @@ def convert_trsm(g: GraphBuilder, op: Op) -> str:
     config = op.attr("mhlo.backend_config", {})
     return solve_triangular(
         op,
-        left=config["side"] == 76,
-        lower=config["uplo"] == 76,
-        transposed=config["trans_x"] != 78,
-        unit=config["diag"] == 85,
+        left=config["side"] == ord("L"),
+        lower=config["uplo"] == ord("L"),
+        transposed=config["trans_x"] != ord("N"),
+        unit=config["diag"] == ord("U"),
     )
 
 
@@ -115,9 +117,8 @@ def convert_triangular_solve(g: GraphBuilder, op: Op) -> str:
 def solve_triangular(op: Op, *, left: bool, lower: bool, transposed: bool, unit: bool) -> str:
     """Emit the solution of ``op(a) x = b`` or ``x op(a) = b``."""
     g, a, b = op.g, op.x(0), op.x(1)
-    code = int(g.get_type(a))
-    if code not in (1, 11):
-        a, b = (str(g.op.Cast(v, to=1)) for v in (a, b))
+    dtype = g.get_type(a)
+    a, b = (in_float32(g, v) for v in (a, b))
     if not left:  # x a = b is a' x' = b'
         b, transposed = _transpose(g, b), not transposed
     if transposed:
@@ -127,8 +128,7 @@ def solve_triangular(op: Op, *, left: bool, lower: bool, transposed: bool, unit:
     x = _forward(g, a, b, _size(op, -1), unit)
     if not lower:
         x = _turned(g, x, (-2,))
-    x = x if left else _transpose(g, x)
-    return x if code in (1, 11) else str(g.op.Cast(x, to=code))
+    return cast(g, x if left else _transpose(g, x), dtype)
 
 
 def _turned(g: GraphBuilder, x: str, axes: tuple[int, ...]) -> str:
@@ -139,15 +139,14 @@ def _turned(g: GraphBuilder, x: str, axes: tuple[int, ...]) -> str:
 
 
 def _forward(g: GraphBuilder, a: str, b: str, n: int, unit: bool) -> str:
-    rows = np.arange(n)
-    dtype = np.float64 if int(g.get_type(a)) == 11 else np.float32
+    rows, zero = np.arange(n), const(g, a, 0)
 
     def turn(c: GraphBuilder, i: str, states: list[str]) -> tuple[list[str], list[str]]:
         column = _column(c, a, i)
         row = c.op.Gather(states[0], i, axis=-2)
         if not unit:
             row = c.op.Div(row, _wide(c, c.op.Gather(column, i, axis=-1), -1))
-        below = c.op.Where(c.op.Greater(rows, i), column, dtype(0))
+        below = c.op.Where(c.op.Greater(rows, i), column, zero)
         product = c.op.Mul(_wide(c, below, -1), _wide(c, row, -2))
         return [c.op.Sub(states[0], product)], [row]
 
@@ -179,8 +178,8 @@ def convert_lu(g: GraphBuilder, op: Op) -> tuple[str, str, str]:
         return [a], [b.op.Squeeze(place, _last(-1)), b.op.Squeeze(pivot, _last(-1))]
 
     factors, places, pivots = counted(g, min(m, n), [op.x()], turn)
-    numbers = g.op.Cast(g.op.Add(_stacked_last(g, places), np.array(1)), to=6)
-    is_zero = g.op.Cast(g.op.Equal(_stacked_last(g, pivots), zero), to=6)
+    numbers = cast(g, g.op.Add(_stacked_last(g, places), np.array(1)), np.int32)
+    is_zero = cast(g, g.op.Equal(_stacked_last(g, pivots), zero), np.int32)
     return factors, str(numbers), str(g.op.ReduceMax(is_zero, _last(-1), keepdims=0))
 
 

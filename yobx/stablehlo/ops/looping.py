@@ -28,7 +28,7 @@ def counted(g: GraphBuilder, turns: int, states: Sequence[str], body: Body) -> t
         Final states, then what was stacked along a new first axis.
     """
     names = [g.unique_name(hint) for hint in ("turn", "go_on", *("carry",) * len(states))]
-    heads: list[tuple[str, Any, Any]] = [(names[0], 7, ()), (names[1], 9, ())]
+    heads: list[tuple[str, Any, Any]] = [(names[0], np.int64, ()), (names[1], np.bool_, ())]
     carried = [
         (name, g.get_type(s), g.get_shape(s)) for name, s in zip(names[2:], states, strict=True)
     ]

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from yobx.lowering.casts import to_int64
 from yobx.onnx_optim import OptimDim
 from yobx.stablehlo.dims import dims_of, known_values, vector
 from yobx.stablehlo.op import Op
@@ -59,7 +60,7 @@ def _picked(g: GraphBuilder, name: str, axes: list[int]) -> Any:
     picked = [values[i] if values is not None else None for i in axes]
     if all(v is not None and v.is_int() for v in picked):
         return np.array([v.as_int() for v in picked if v is not None])
-    return g.op.Cast(g.op.Gather(name, np.array(axes)), to=7)
+    return to_int64(g, g.op.Gather(name, np.array(axes)))
 
 
 def clamped_starts(op: Op, first: int, room: list[Any]) -> Any:
@@ -85,14 +86,10 @@ def clamped_starts(op: Op, first: int, room: list[Any]) -> Any:
         if value is not None and isinstance(limit, int):
             parts.append(np.array([min(value[0], limit)]))
             continue
-        start = g.op.Unsqueeze(_index(g, op.x(first + i)), np.array([0]))
+        start = g.op.Unsqueeze(to_int64(g, op.x(first + i)), np.array([0]))
         low = g.op.Max(start, np.array([0])) if op.in_type(first + i).dtype.kind == "i" else start
         parts.append(g.op.Min(low, np.array([limit]) if isinstance(limit, int) else limit))
     return parts[0] if len(parts) == 1 else g.op.Concat(*parts, axis=0)
-
-
-def _index(g: GraphBuilder, name: str) -> str:
-    return name if int(g.get_type(name)) == 7 else str(g.op.Cast(name, to=7))
 
 
 @register_stablehlo_op_converter("stablehlo.dynamic_slice", complex_parts="each")
@@ -306,7 +303,7 @@ def convert_dynamic_pad(g: GraphBuilder, op: Op) -> str:
     low, high = op.static_ints(2), op.static_ints(3)
     if low is not None and high is not None:
         return pad_or_crop(op, x, low, high, op.inputs[1].compact)
-    before, after = (g.op.Cast(op.x(i), to=7) for i in (2, 3))
+    before, after = (to_int64(g, op.x(i)) for i in (2, 3))
     zero = np.array(0)
     grow = g.op.Concat(g.op.Max(before, zero), g.op.Max(after, zero), axis=0)
     padded = op.emit.Pad(x, grow, op.inputs[1].compact)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from yobx.onnx_optim.tensor_type import tensor_type
+from yobx.lowering.casts import cast
 from yobx.stablehlo.dims import dims_of
 from yobx.stablehlo.op import Op
 from yobx.stablehlo.regions import SortKey, sort_keys
@@ -42,8 +42,8 @@ def _sorted(op: Op, x: str, key: SortKey, axis: int, order: str) -> tuple[str, s
     if order:
         x = str(g.op.GatherElements(x, order, axis=axis))
     if dtype == np.bool_:
-        values, index = top_k(op, str(g.op.Cast(x, to=6)), axis, None, largest=key.descending)
-        return str(g.op.Cast(values, to=9)), index
+        values, index = top_k(op, cast(g, x, np.int32), axis, None, largest=key.descending)
+        return cast(g, values, np.bool_), index
     return top_k(op, x, axis, None, largest=key.descending)
 
 
@@ -86,7 +86,6 @@ def convert_top_k(g: GraphBuilder, op: Op) -> tuple[str, str]:
     axis = op.in_type().rank - 1
     x = op.x()
     is_bool = op.in_type().dtype == np.bool_
-    values, index = top_k(op, g.op.Cast(x, to=6) if is_bool else x, axis, int(k), largest=True)
-    wanted = int(tensor_type(op.out_dtype(1)))
-    index = index if wanted == 7 else str(g.op.Cast(index, to=wanted))
-    return str(g.op.Cast(values, to=9)) if is_bool else values, index
+    values, index = top_k(op, cast(g, x, np.int32) if is_bool else x, axis, int(k), largest=True)
+    index = cast(g, index, op.out_dtype(1))
+    return cast(g, values, np.bool_) if is_bool else values, index

@@ -1,18 +1,11 @@
-"""The error function, and what :mod:`yobx.stablehlo.fusion` finds."""
+"""What :mod:`yobx.stablehlo.fusion` finds."""
 
 from __future__ import annotations
 
-from yobx.lowering import transcendental
 from yobx.stablehlo.op import Op
 from yobx.stablehlo.registry import register_stablehlo_op_converter
 from yobx.stablehlo.tensor import Tensor
 from yobx.xbuilder import GraphBuilder
-
-
-@register_stablehlo_op_converter("chlo.erfc")
-def convert_erfc(g: GraphBuilder, op: Op) -> Tensor:
-    """``1 - erf(x)``."""
-    return op.elementwise(transcendental.erfc(g, op.compacts()[0]))
 
 
 @register_stablehlo_op_converter("yobx.gelu")
