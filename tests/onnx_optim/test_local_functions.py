@@ -200,3 +200,24 @@ def test_many_equal_calls_are_inferred_once() -> None:
     children = {id(c) for c in context.subgraph_contexts().values()}
     assert context.subgraph_contexts_size() == 500
     assert len(children) == 1
+
+
+def test_graphs_inside_functions_are_written() -> None:
+    """A runtime goes by what a body declares when a loop does not run."""
+    text = """<ir_version: 9, opset_import: ["" : 20, "f" : 1]>
+        g (float[n, 3] x, float[n, 2] w) => (y, z) { y = f.Twice (x)  z = f.Twice (w) }
+        <domain: "f", opset_import: ["" : 20]>
+        Twice (a) => (s) {
+          none = Constant <value_int = 0> ()
+          b, s = Loop (none, "", a) <body = body (int64 i, bool c, float[] p) => (k, q, r) {
+            k = Identity (c)  q = Relu (p)  r = Shape (p)
+          }>
+        }"""
+    context = check_model(parse(text), [{"x": floats(2, 3), "w": floats(2, 2)}])
+    assert dims(context, "y") == [0, 2]
+    body = infer_shapes(parse(text)).functions[0].node[1].attribute[0].g
+    assert [d.dim_value for d in body.output[2].type.tensor_type.shape.dim] == [2]
+    last = body.output[1].type.tensor_type
+    assert last.elem_type == 1
+    assert [d.dim_param for d in last.shape.dim] == ["n", ""]
+    assert not last.shape.dim[1].HasField("dim_value")

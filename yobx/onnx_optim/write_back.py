@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import islice
 
 import onnx
@@ -13,7 +13,7 @@ from yobx.onnx_optim.merging import LENGTH, merge
 from yobx.onnx_optim.optim_dim import OptimDim
 from yobx.onnx_optim.optim_sequence import Descriptor, OptimOptional, OptimSequence
 from yobx.onnx_optim.optim_shape import OptimShape
-from yobx.onnx_optim.optim_tensor import OptimTensor
+from yobx.onnx_optim.optim_tensor import UNKNOWN_TENSOR, OptimTensor
 from yobx.onnx_optim.registry import normal_domain
 from yobx.onnx_optim.type_protos import type_of_descriptor
 
@@ -35,12 +35,11 @@ def write_back(model: onnx.ModelProto, context: ShapesContext) -> None:
         context: Context of its main graph.
     """
     calls = _write_graphs(model.graph, context)
-    if model.ir_version < _FUNCTION_VALUE_INFO_IR:
-        return
+    own = model.ir_version >= _FUNCTION_VALUE_INFO_IR
     for function in model.functions:
         key = (normal_domain(function.domain), function.name, function.overload)
         if key in calls:
-            _write_function(function, calls[key])
+            _write_function(function, calls[key], own_values=own)
 
 
 def _write_graphs(
@@ -188,19 +187,48 @@ def simplified(descriptor: Descriptor, context: ShapesContext) -> Descriptor:
     return descriptor if isinstance(inner, OptimOptional) else OptimOptional(inner)
 
 
-def _write_function(function: onnx.FunctionProto, calls: Sequence[ShapesContext]) -> None:
-    """Write what holds in all calls; a size that differs between calls stays unnamed."""
+def _write_function(
+    function: onnx.FunctionProto, calls: Sequence[ShapesContext], *, own_values: bool
+) -> None:
+    """Write what holds in all calls; a size that differs between calls stays unnamed.
+
+    The graphs inside are written because a runtime goes by them for loops without iteration.
+    """
+    if own_values:
+        shared = _shared_by(calls)
+        _Writer(shared).rest(function, shared, set(function.input), _FUNCTION_VALUE_INFO)
+        _forget_differences(function.value_info)
+    stack: list[tuple[Sequence[onnx.NodeProto], Sequence[ShapesContext]]] = [(function.node, calls)]
+    while stack:
+        nodes, scopes = stack.pop()
+        for index, attribute in scopes[0].subgraph_contexts():
+            found = [s.subgraph_contexts().get((index, attribute)) for s in scopes]
+            children = [child for child in found if child is not None]
+            if attribute == FUNCTION or len(children) < len(scopes) or index >= len(nodes):
+                continue
+            inner = next((a.g for a in nodes[index].attribute if a.name == attribute), None)
+            if inner is not None:
+                shared = _shared_by(children)
+                _Writer(shared).graph(inner, shared)
+                _forget_differences([*inner.input, *inner.output, *inner.value_info])
+                stack.append((inner.node, children))
+
+
+def _shared_by(calls: Sequence[ShapesContext]) -> ShapesContext:
+    """A context of what holds in all of these."""
     shared = ShapesContext(parent=calls[0].parent, isolated=True)
+    shared.seeded = calls[0].seeded
     for name, first in calls[0].values.items():
-        found: Descriptor | None = first
+        found: Descriptor = first
         for call in calls[1:]:
-            other = call.values.get(name)
-            found = None if found is None or other is None else merge(found, other, _differs)
-        if found is not None:
-            shared.values[name] = found
-    _Writer(shared).rest(function, shared, set(function.input), _FUNCTION_VALUE_INFO)
-    for info in function.value_info:
-        for dim in info.type.tensor_type.shape.dim:
+            found = merge(found, call.values.get(name, UNKNOWN_TENSOR), _differs)
+        shared.values[name] = found
+    return shared
+
+
+def _forget_differences(values: Iterable[onnx.ValueInfoProto]) -> None:
+    for value in values:
+        for dim in value.type.tensor_type.shape.dim:
             if dim.dim_param == _DIFFERS:
                 dim.ClearField("dim_param")
 

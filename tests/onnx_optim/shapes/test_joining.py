@@ -3,11 +3,12 @@
 import itertools
 
 import numpy as np
+import onnx
 import pytest
 from onnx import TensorProto as T
 
 from yobx.errors import ShapeError
-from yobx.onnx_optim import OptimDim
+from yobx.onnx_optim import OptimDim, ShapesContext, compute_shapes
 
 EVERY = [dict(zip("nm", pair, strict=True)) for pair in itertools.product((0, 1, 3, 4), repeat=2)]
 
@@ -75,6 +76,29 @@ def test_concat_of_three_inputs_that_may_be_empty(check, runtime_input):
     sizes = [dict(zip("nmk", s, strict=True)) for s in itertools.product((0, 1, 2), repeat=3)]
     inputs = [runtime_input(["n", 2]), runtime_input(["m", "k"]), runtime_input(["k", "n"])]
     check("Concat", inputs, axis=0, sizes=sizes, need_runs=6)
+
+
+def test_concat_with_an_input_of_unknown_rank():
+    """The other input decides the sizes unless this one certainly has elements."""
+    text = "g (float[{}, 3] x, float w) => (y) {{ y = Concat <axis = 0> (x, w) }}"
+    sizes = {}
+    for first in ("n", "2"):
+        model = onnx.parser.parse_model(
+            '<ir_version: 10, opset_import: ["" : 20]>' + text.format(first)
+        )
+        model.graph.input[1].type.tensor_type.ClearField("shape")
+        context = ShapesContext()
+        compute_shapes(context, model)
+        sizes[first] = list(context.get("y").shape)
+    assert sizes["n"][1].is_symbol()
+    assert sizes["2"][1] == 3
+
+
+def test_concat_of_constants_without_elements(check):
+    # onnxruntime refuses it where it sees the sizes, and runs it where it does not.
+    pair = [np.ones((0, 2), np.int64), np.ones((2, 3), np.int64)]
+    (found,) = check("Concat", pair, axis=0, need_runs=0)
+    assert found.shape == [2, 3]
 
 
 def test_concat_of_constants(check):

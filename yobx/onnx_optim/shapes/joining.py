@@ -63,9 +63,13 @@ def concat_dims(node: NodeView, shapes: list[Dims], axis: int) -> Dims:
     return (*first[:axis], total, *first[axis + 1 :])
 
 
+def _certainly_filled(shape: Dims) -> bool:
+    return all((dim.bounds()[0] or 0) >= 1 for dim in shape)
+
+
 def _reference(node: NodeView, shapes: list[Dims], axis: int) -> Dims:
     """The sizes beside the axis when the inputs do not spell them alike."""
-    filled = [shape for shape in shapes if all((dim.bounds()[0] or 0) >= 1 for dim in shape)]
+    filled = [shape for shape in shapes if _certainly_filled(shape)]
     result = list(filled[0] if filled else shapes[0])
     for index in range(len(result)):
         if index == axis:
@@ -133,8 +137,11 @@ def concat(node: NodeView) -> OptimTensor:
         if found is not None:
             return found
         return tensor(dtype, concat_dims(node, known, axis))
+    reason = "an input of unknown rank is joined"
     dims = list(concat_dims(node, known, axis))
-    dims[axis] = node.fresh(axis, "an input of unknown rank is joined")
+    if not any(_certainly_filled(shape) for shape in known):  # that input may decide the sizes
+        return tensor(dtype, [node.fresh(index, reason) for index in range(rank)])
+    dims[axis] = node.fresh(axis, reason)
     return tensor(dtype, dims)
 
 
