@@ -147,6 +147,7 @@ class Checker:
     def __init__(self, bindings: Sizes) -> None:
         self.bindings = dict(bindings)
         self.pending: list[tuple[OptimDim, int, str]] = []
+        self.sizes: list[tuple[OptimDim, int, str]] = []
         self.statements = 0
 
     def size(self, dim: OptimDim, size: int, what: str) -> None:
@@ -178,6 +179,7 @@ class Checker:
             _require(len(shape) == array.ndim, what, descriptor.shape, array.shape)
             for axis, dim in enumerate(shape):
                 self.size(dim, array.shape[axis], f"axis {axis} of {what}")
+            self.sizes += [(d, n, what) for d, n in zip(shape, array.shape, strict=True)]
         if descriptor.value is not None:
             flat = array.ravel().tolist()
             _require(len(flat) == len(descriptor.value), what, descriptor, flat)
@@ -204,6 +206,15 @@ class Checker:
             if len(left) == len(waiting):
                 break
             waiting = left
+        origins = context.session.origins
+        for dim, size, what in self.sizes:
+            most = (
+                context.upper_bound(dim) if not origins.keys().isdisjoint(dim.symbols()) else None
+            )
+            if most is not None and most.symbols() <= self.bindings.keys():
+                self.statements += 1
+                greatest = most.evaluate(self.bindings)
+                _require(size <= greatest, what, f"{dim} <= {most} = {greatest}", size)
         store = context.constraints_store
         for a, b in store.upper_bounds():
             if (a.symbols() | b.symbols()) <= self.bindings.keys():

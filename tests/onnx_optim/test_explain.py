@@ -25,7 +25,7 @@ def context() -> ShapesContext:
 def test_the_chain_behind_a_symbol() -> None:
     steps = [str(s) for s in context().explain("t")]
     assert steps == [
-        "t is int64[NonZero_z_d1, 2] from Transpose at index 1",
+        "t is int64[NonZero_z_d1, 2], at most [4*n, 2] from Transpose at index 1",
         "  NonZero_z_d1 is a size, at most 4*n from NonZero at index 0 -> z: "
         + explain(context(), "NonZero_z_d1").steps[0].reason,
     ]

@@ -15,6 +15,7 @@ from yobx.onnx_optim.optim_sequence import Descriptor, OptimOptional, OptimSeque
 from yobx.onnx_optim.optim_tensor import OptimTensor
 from yobx.onnx_optim.registry import normal_domain
 from yobx.onnx_optim.session import Origin, Session
+from yobx.onnx_optim.upper_bounds import upper_bound
 
 if TYPE_CHECKING:
     from yobx.onnx_optim.declared import Contradiction
@@ -406,6 +407,17 @@ class ShapesContext:
     def simplify(self, dim: DimLike) -> OptimDim:
         """A dimension rewritten with the equalities known here."""
         return self.constraints_store.simplify(dim)
+
+    def upper_bound(self, dim: DimLike, limits: Mapping[str, int] | None = None) -> OptimDim | None:
+        """The greatest value of a size, in symbols of the model's inputs; ``None`` without bound.
+
+        With ``nnz <= n*m`` the bound of ``2*nnz + 1`` is ``2*n*m + 1``.
+
+        Args:
+            dim: A size.
+            limits: Greatest values of symbols, such as ``{"batch": 32}``.
+        """
+        return upper_bound(self, self.simplify(dim), limits or {})
 
     def fresh_symbol(
         self,

@@ -13,6 +13,7 @@ from yobx.errors import ShapeError
 from yobx.onnx_optim.context import ShapesContext
 from yobx.onnx_optim.model_io import captured_names
 from yobx.onnx_optim.optim_sequence import Descriptor, OptimOptional, OptimSequence
+from yobx.onnx_optim.optim_tensor import OptimTensor
 from yobx.onnx_optim.tensor_type import TensorType
 
 __all__ = ["Blame", "Explanation", "Step", "blame", "explain"]
@@ -183,14 +184,16 @@ def explain(context: ShapesContext, name: str) -> Explanation:
                         value=name,
                     )
                 continue
-            bound = "" if origin.upper is None else f", at most {origin.upper}"
+            most = context.upper_bound(current)
+            bound = "" if most is None or most == current else f", at most {most}"
             steps.append(Step(current, f"a size{bound}", origin.node, origin.reason, depth))
             queue += [(i, depth + 1) for i in origin.inputs if i and _interesting(context, i)]
             continue
         descriptor = scope.values[current]
         made = producers.find(scope, current)
         node = "" if made is None else describe_node(*made)
-        steps.append(Step(current, describe(descriptor), node, _reason(scope, current), depth))
+        known = describe(descriptor) + _at_most(context, descriptor)
+        steps.append(Step(current, known, node, _reason(scope, current), depth))
         queue += [(s, depth + 1) for s in sorted(symbols_in(descriptor)) if s in origins]
         if made is not None and is_vague(descriptor):
             sources = sorted(captured_names(made[1]))
@@ -203,6 +206,18 @@ def describe_node(index: int, node: onnx.NodeProto) -> str:
     name = f" {node.name!r}" if node.name else ""
     place = f" at index {index}" if index >= 0 else ""
     return f"{node.op_type}{name}{place}"
+
+
+def _at_most(context: ShapesContext, descriptor: Descriptor) -> str:
+    """The greatest shape, when data decide the shape and bounds of all its sizes are known."""
+    if not isinstance(descriptor, OptimTensor) or not descriptor.shape.has_rank():
+        return ""
+    origins = context.session.origins
+    decided = {s for s in descriptor.shape.symbols() if s in origins and origins[s].op_type}
+    most = [context.upper_bound(dim) for dim in descriptor.shape] if decided else []
+    if not most or None in most:
+        return ""
+    return f", at most [{', '.join(map(str, most))}]"
 
 
 def _reason(scope: ShapesContext, name: str) -> str:
