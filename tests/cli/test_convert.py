@@ -68,6 +68,7 @@ def test_archive_with_code_needs_a_word_from_the_user(
     assert not target.exists()
     assert main([*command, "--allow-unsafe"]) == ExitCode.OK
     assert target.is_file()
+    assert main([*command, "--allow-unsafe", "--check"]) == ExitCode.OK
 
 
 def test_signature_of_a_saved_model(

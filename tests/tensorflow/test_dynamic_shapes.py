@@ -108,6 +108,27 @@ def test_errors(spec: Any, message: str) -> None:
     assert caught.value.argument == "dynamic_shapes"
 
 
+@pytest.mark.parametrize(
+    ("spec", "place"),
+    [
+        (({"a": {0: "n"}, "bb": {0: "n"}}, [{}, {}]), "0.bb"),
+        (({"a": {0: "n"}}, [{}, {}, {0: "n"}]), "1.2"),
+    ],
+)
+def test_an_entry_without_an_input(spec: Any, place: str) -> None:
+    zeros = np.zeros((5, 4), np.float32)
+    call = normalise_arguments(({"b": zeros, "a": zeros}, [zeros, zeros]))
+    with pytest.raises(ArgumentError, match=rf"an entry for {place}, where there is no input"):
+        resolve_dynamic_shapes(spec, call, ["a", "b", "l.0", "l.1"])
+
+
+def test_keys_that_are_numbers() -> None:
+    zeros = np.zeros((5, 4), np.float32)
+    call = normalise_arguments(({0: zeros, 1: zeros},))
+    found = resolve_dynamic_shapes(({1: {0: "n"}, 0: {}},), call, ["x.0", "x.1"])
+    assert found == ((5, 4), ("n", 4))
+
+
 def test_a_scalar_has_no_axis() -> None:
     with pytest.raises(ArgumentError, match="A scalar has no axis"):
         _resolve(({0: "n"},), ())

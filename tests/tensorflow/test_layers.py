@@ -15,6 +15,8 @@ from yobx.tensorflow.layers import LayerIndex
         ("model_1/dense_1/Cast/ReadVariableOp", "model/dense"),
         ("Identity", ""),
         ("strange_1/Add", ""),
+        ("model_1/dense_1/while/model_1/dense_1/while/MatMul", "model/dense"),
+        ("model_1/block_1/while/model_1/block_1/conv_1/Add", "model/block/conv"),
     ],
 )
 def test_scopes_of_keras(operation: str, path: str) -> None:

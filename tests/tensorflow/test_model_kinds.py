@@ -307,3 +307,58 @@ def test_bfloat16_and_string_data() -> None:
     assert onx.graph.input[0].type.tensor_type.elem_type == 16
     onx = to_onnx(tf.identity, (np.array(["a", "b"]),))
     assert onx.graph.output[0].type.tensor_type.elem_type == 8
+
+
+def test_declared_input_signature() -> None:
+    spec = tf.TensorSpec((None, 3), tf.float32, name="q")
+
+    class Module(tf.Module):
+        @tf.function(input_signature=[spec])
+        def __call__(self, q):
+            return {"double": q * 2.0}
+
+    @tf.function(input_signature=[spec])
+    def double(q):
+        return {"double": q * 2.0}
+
+    for model in (double, Module()):
+        onx = to_onnx(model)
+        assert names_of(onx) == (["q"], ["double"])
+        agree(onx, [A * 2], A)
+
+
+@pytest.mark.parametrize(
+    "layer",
+    [
+        keras.layers.LSTM(2, dropout=0.5, recurrent_dropout=0.5),
+        keras.layers.GRU(2, dropout=0.5, unroll=True),
+        keras.layers.Bidirectional(keras.layers.SimpleRNN(2, recurrent_dropout=0.5)),
+    ],
+)
+def test_dropout_in_recurrent_layers(layer: Any) -> None:
+    model = keras.Sequential([keras.Input((4, 3)), layer])
+    states = [variable for variable in model.variables if "seed" in variable.path]
+    before = [np.array(state) for state in states]
+    assert before
+    onx = to_onnx(model, (data(5, 4, 3),))
+    np.testing.assert_array_equal(before, [np.array(state) for state in states])
+    agree(onx, [model(data(2, 4, 3))], data(2, 4, 3))
+
+
+def test_random_numbers_at_inference_are_refused() -> None:
+    class Noise(keras.layers.Layer):
+        def __init__(self):
+            super().__init__()
+            self.generator = keras.random.SeedGenerator(1)
+
+        def call(self, x):
+            return x + keras.random.normal(keras.ops.shape(x), seed=self.generator)
+
+    model = keras.Sequential([keras.Input((3,)), Noise()])
+    with pytest.raises(ConversionError, match="draws random numbers at inference"):
+        to_onnx(model, (A,))
+
+
+def test_an_unknown_rank_is_told_before_the_model_runs() -> None:
+    with pytest.raises(ArgumentError, match=r"states the rank of its inputs.*'x' of unknown rank"):
+        to_onnx(lambda x: tf.zeros(x.shape.as_list()), (tf.TensorSpec(None, name="x"),))

@@ -91,3 +91,27 @@ def test_default_opset_needs_no_runtime() -> None:
         "assert 'onnxruntime' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize(
+    "convert", [lambda g, sts, outputs: "", lambda *, g: "", lambda g, sts, outputs, op, more: ""]
+)
+def test_a_converter_that_cannot_be_called(convert: object) -> None:
+    with pytest.raises(ArgumentError, match=r"\(g, sts, outputs, op\)") as caught:
+        ConvertOptions(extra_converters={"Relu": convert})
+    assert caught.value.argument == "extra_converters"
+
+
+def test_converters_that_can_be_called() -> None:
+    def with_verbose(g: object, sts: object, outputs: object, op: object, *, verbose: int) -> None:
+        """Does nothing."""
+
+    converters = {"Relu": with_verbose, "Elu": lambda *args: "", "Selu": lambda *args, **more: ""}
+    assert ConvertOptions(extra_converters=converters).extra_converters == converters
+
+
+@pytest.mark.parametrize("name", ["a" * 300 + ".onnx", "nul\0.onnx"])
+def test_filename_that_the_system_refuses(tmp_path: Path, name: str) -> None:
+    with pytest.raises(ArgumentError, match="that the system accepts") as caught:
+        ConvertOptions(filename=tmp_path / name)
+    assert caught.value.argument == "filename"

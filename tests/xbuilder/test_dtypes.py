@@ -61,3 +61,21 @@ def test_other_forms_of_arrays() -> None:
 def test_values_that_do_not_fit_are_refused(value: float, dtype: TensorType) -> None:
     with pytest.raises(GraphError, match="does not fit"):
         as_array(value, dtype)
+
+
+def test_objects_are_no_constants() -> None:
+    for wrong in (object(), np.array([object()]), [1, object()]):
+        with pytest.raises(GraphError, match="numbers, booleans or strings"):
+            as_array(wrong)  # type: ignore[arg-type]
+    assert as_array(np.array(["a", b"b"], dtype=object)).tolist() == ["a", b"b"]
+
+
+def test_tensors_that_are_traced_have_no_values() -> None:
+    class Traced:
+        name = "model/relu:0"
+
+        def __array__(self, dtype: object = None, copy: object = None) -> np.ndarray:
+            raise NotImplementedError("symbolic")
+
+    with pytest.raises(GraphError, match="Pass its name, 'model/relu:0'"):
+        as_array(Traced())

@@ -111,3 +111,10 @@ def test_one_call_fits_every_opset(opset: int) -> None:
     results = run(g.to_onnx(), X=x)
     np.testing.assert_allclose(results[0], x.max(axis=1))
     np.testing.assert_allclose(results[1], x.mean(axis=1))
+
+
+def test_an_empty_name_omits_an_input() -> None:
+    g = builder()
+    with pytest.raises(GraphError, match="cannot be omitted"):
+        g.op.Relu("")
+    assert g.get_type(g.op.Clip("X", "", 1.0)) == g.get_type("X")

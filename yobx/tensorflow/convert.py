@@ -168,6 +168,7 @@ def _trace(
     names = name_inputs(source, call, options.input_names)
     shapes = resolve_dynamic_shapes(options.dynamic_shapes, call, names)
     check_open_axes(source, shapes, names)
+    _check_ranks(shapes, names)
     try:
         function = trace(source, call, names, shapes)
     except TraceError as error:
@@ -180,6 +181,17 @@ def _trace(
         except TraceError as second:
             raise (second if is_jax else error) from None
     return _Traced(source, call, function, names, shapes)
+
+
+def _check_ranks(shapes: Sequence[Shape], names: Sequence[str]) -> None:
+    for shape, name in zip(shapes, names, strict=True):
+        if shape is None:
+            raise ArgumentError(
+                "An ONNX model states the rank of its inputs. Received: "
+                f"{name!r} of unknown rank. Pass an array, or tf.TensorSpec((None, None)) with one "
+                "entry per axis.",
+                argument="args",
+            )
 
 
 def _convert_concrete_function(
@@ -257,13 +269,6 @@ def _declare_inputs(g: GraphBuilder, traced: _Traced) -> None:
                 "An input is a tensor that ONNX knows. Received: "
                 f"{name!r} of dtype {tensor.dtype.name}. Make it a tensor of numbers or strings."
             )
-        if shape is None:
-            raise ArgumentError(
-                "An ONNX model states the rank of its inputs. Received: "
-                f"{name!r} of unknown rank. Pass an array, or tf.TensorSpec((None, None)) with one "
-                "entry per axis.",
-                argument="args",
-            )
         g.make_tensor_input(name, kind, shape)
         if tensor.name != name:
             g.alias(tensor.name, name)
@@ -276,6 +281,13 @@ def _declare_captures(
         if capture.value is None:
             conversion.bind_resource(capture.tensor.name, capture.handle)
             continue
+        if id(capture.handle) in traced.source.random_state:
+            raise ConversionError(
+                "An ONNX model gives the same results for the same inputs, and this one draws "
+                f"random numbers at inference. Received: {capture.name!r}, the state of a "
+                f"generator, in {traced.source.title}. Leave the random layer out at inference, or "
+                "make the random numbers an input."
+            )
         name = capture.name
         if g.has_name(name) or name in traced.names:
             name = g.unique_name(name)

@@ -15,7 +15,7 @@ flattened input, a dict by input name, or a structure nested like the arguments.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from yobx.errors import ArgumentError
@@ -80,6 +80,7 @@ def _is_entry(value: Any) -> bool:
     return value is None or (
         isinstance(value, Mapping)
         and all(isinstance(key, int) and not isinstance(key, bool) for key in value)
+        and not any(isinstance(inner, Mapping | list | tuple) for inner in value.values())
     )
 
 
@@ -113,6 +114,7 @@ def _entry_by_leaf(spec: Any, call: CallArguments, names: Sequence[str]) -> list
 def _entries_like_arguments(spec: Any, call: CallArguments, names: Sequence[str]) -> list[Entry]:
     """Walks ``dynamic_shapes`` along the path of every input."""
     entries = []
+    met: set[tuple[Any, ...]] = set()
     if not isinstance(spec, list | tuple) or len(spec) != len(call.args):
         raise _error(
             "dynamic_shapes is None, a tuple with one dict axis -> name per input, a dict by input "
@@ -133,8 +135,29 @@ def _entries_like_arguments(spec: Any, call: CallArguments, names: Sequence[str]
                 f"{place!r} for {'.'.join(map(str, consumed))}, which holds several. "
                 "Nest dynamic_shapes like the arguments, or use a dict by input name."
             )
+        met.add(tuple(consumed))
         entries.append(_checked(place, name))
+    unknown = next((path for path in _entry_paths(spec) if path not in met), None)
+    if unknown is not None:
+        raise _error(
+            "dynamic_shapes is nested like the arguments. Received: an entry for "
+            f"{'.'.join(map(str, unknown))}, where there is no input. The inputs are at "
+            f"{', '.join('.'.join(map(str, leaf.path[1:])) for leaf in call.leaves)}."
+        )
     return entries
+
+
+def _entry_paths(place: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Where entries are; ``None`` and ``{}`` may stand for what holds no input at all."""
+    if isinstance(place, tuple) and hasattr(place, "_fields"):
+        place = dict(zip(place._fields, place, strict=True))
+    if _is_entry(place):
+        if place:
+            yield path
+        return
+    children = place.items() if isinstance(place, Mapping) else enumerate(place)
+    for label, child in children:
+        yield from _entry_paths(child, (*path, label))
 
 
 def _descend(place: Any, label: Any, name: str, consumed: list[Any]) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
@@ -61,6 +61,7 @@ def keras_source(model: Any, title: str = "") -> ModelSource:
         autograph=False,  # Keras does not convert Python control flow either
         guard=lambda: _unchanged(layers),
         variable_names=_variable_names(model),
+        random_state=frozenset(id(_handle(state)) for state in _random_states(layers)),
         layers=frozenset(layer.name for layer in layers),
     )
 
@@ -159,10 +160,19 @@ def _variable_names(model: Any) -> dict[int, str]:
     """Names variables by their path, so that layers of the same kind stay apart."""
     names = {}
     for variable in model.variables:
-        handle = getattr(variable.value, "handle", None)
+        handle = _handle(variable)
         if handle is not None:
             names[id(handle)] = variable.path
     return names
+
+
+def _handle(variable: Any) -> Any:
+    return getattr(variable.value, "handle", None)
+
+
+def _random_states(layers: Iterable[Any]) -> list[Any]:
+    """State variables of all random generators of a model."""
+    return [generator.state for layer in layers for generator in layer._seed_generators]
 
 
 class _Caller:
@@ -183,14 +193,17 @@ class _Caller:
         # stays as it was, and a write can be told from a read.
         with _root_scope(model.name), keras.StatelessScope() as scope:
             result = model(*args, **kwargs)
-        written = [v.path for v in model.variables if id(v) in scope.state_mapping]
-        if written or scope.state_mapping:
+        # Recurrent layers advance their random generators for dropout masks that nobody uses at
+        # inference. Whether a result depends on one is known when the graph is walked.
+        idle = set(map(id, _random_states(model._flatten_layers())))
+        changed = scope.state_mapping.keys() - idle
+        written = [v.path for v in model.variables if id(v) in changed]
+        if changed:
             raise ConversionError(
                 "An ONNX model has no variables to write to, and this model writes to some at "
                 f"inference. Received: {', '.join(written) or 'variables outside the model'} of "
                 f"{model.name!r}. Make the state an input and an output of the model "
-                "(for a stateful RNN: stateful=False, initial_state and return_state=True; for a "
-                "random layer: leave it out at inference)."
+                "(for a stateful RNN: stateful=False, initial_state and return_state=True)."
             )
         return result
 

@@ -37,8 +37,14 @@ class LayerIndex:
         return self._known[scope]
 
     def _read(self, scope: str) -> str:
-        found = (self._layer(component) for component in scope.split("/"))
-        return "/".join(name for name in found if name)
+        path: list[str] = []
+        for component in scope.split("/"):
+            name = self._layer(component)
+            if path and name == path[0]:
+                path.clear()  # the body of a loop repeats the scopes around it
+            if name:
+                path.append(name)
+        return "/".join(path)
 
     def _layer(self, component: str) -> str:
         match = _SUFFIX.fullmatch(component)

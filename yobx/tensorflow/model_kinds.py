@@ -96,7 +96,11 @@ def _open_tensorflow(model: Any, signature: str | None) -> ModelSource:
         python = getattr(model, "python_function", None)
         name = getattr(python, "__name__", type(model).__name__)
         return ModelSource(
-            title=f"tf.function {name!r}", model=model, invoke=model, signature_of=python
+            title=f"tf.function {name!r}",
+            model=model,
+            invoke=model,
+            signature_of=python,
+            own_arguments=_input_signature(model),
         )
     if getattr(model, "signatures", None) and (signature is not None or not callable(model)):
         function = pick_signature(model, signature, "the SavedModel")
@@ -116,6 +120,7 @@ def _open_tensorflow(model: Any, signature: str | None) -> ModelSource:
             model=model,
             invoke=model,
             signature_of=getattr(call, "python_function", call),
+            own_arguments=_input_signature(call),
             variable_names=_attribute_paths(model),
         )
     return ModelSource(
@@ -125,6 +130,12 @@ def _open_tensorflow(model: Any, signature: str | None) -> ModelSource:
         signature_of=model,
         autograph=not uses_jax(model),
     )
+
+
+def _input_signature(function: Any) -> CallArguments | None:
+    """The arguments that ``tf.function(input_signature=...)`` declares."""
+    signature = getattr(function, "input_signature", None)
+    return None if signature is None else normalise_arguments(tuple(signature), None)
 
 
 def _attribute_paths(module: Any) -> dict[int, str]:

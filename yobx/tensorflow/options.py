@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import inspect
+import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,6 +13,7 @@ from types import MappingProxyType
 from typing import Any
 
 from yobx.errors import ArgumentError
+from yobx.tensorflow.register import accepts_verbose
 
 __all__ = ["DEFAULT_OPSET", "OLDEST_OPSET", "ConvertOptions", "newest_opset"]
 
@@ -102,7 +105,29 @@ def _normalise_converters(extra: object) -> Mapping[str, Callable[..., Any]]:
                 f"Received: {op_type!r}: {function!r}. Try {{'Relu': my_relu}}.",
                 argument="extra_converters",
             )
+        _check_call(op_type, function)
     return MappingProxyType(dict(extra))
+
+
+def _check_call(op_type: str, function: Callable[..., Any]) -> None:
+    """Refuses a converter that cannot be called as converters are."""
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # of a builtin: nothing is known
+        return
+    try:
+        signature.bind(*["g", "sts", "outputs", "op"], **_optional(function))
+    except TypeError as misfit:
+        raise ArgumentError(
+            "A converter takes (g, sts, outputs, op), and verbose=0 if it likes. Received: the "
+            f"converter of {op_type!r}, which takes {signature}: {misfit}. "
+            "Try def convert(g, sts, outputs, op): ...",
+            argument="extra_converters",
+        ) from misfit
+
+
+def _optional(function: Callable[..., Any]) -> dict[str, int]:
+    return {"verbose": 0} if accepts_verbose(function) else {}
 
 
 def _normalise_names(input_names: object) -> tuple[str, ...] | None:
@@ -134,6 +159,18 @@ def _normalise_filename(filename: object) -> Path | None:
             argument="filename",
         )
     path = Path(filename)
+    try:
+        os.stat(path.parent)
+        os.stat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        pass  # of the file that is to be made, or of the folder: said below
+    except (OSError, ValueError) as error:  # too long, not readable, a null byte
+        raise ArgumentError(
+            "filename is a path that the system accepts. Received: "
+            f"filename={str(filename)!r}: {getattr(error, 'strerror', None) or error}. "
+            "Try another name.",
+            argument="filename",
+        ) from error
     if path.is_dir() or not path.parent.is_dir():
         problem = "is a folder" if path.is_dir() else f"is in {str(path.parent)!r}, not a folder"
         raise ArgumentError(

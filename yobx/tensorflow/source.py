@@ -50,6 +50,7 @@ class ModelSource:
         autograph: Whether Python control flow is converted while tracing.
         guard: Entered around the trace; restores what the trace changes in the model.
         variable_names: ``id(handle)`` -> name of a variable.
+        random_state: ``id(handle)`` of variables that hold the state of random generators.
         layers: Names of all layers, for the layer path of an operation.
         owner: Kept alive as long as the variables are needed.
     """
@@ -66,6 +67,7 @@ class ModelSource:
     autograph: bool = True
     guard: Callable[[], AbstractContextManager[Any]] = nullcontext
     variable_names: Mapping[int, str] = field(default_factory=dict)
+    random_state: frozenset[int] = frozenset()
     layers: frozenset[str] = frozenset()
     owner: Any = None
 

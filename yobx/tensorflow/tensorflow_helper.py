@@ -133,7 +133,11 @@ def lower_jax(
     )
     try:
         return trace(
-            replace(source, invoke=converted, autograph=False), flat_call(call), names, shapes
+            replace(source, invoke=converted, autograph=False),
+            flat_call(call),
+            names,
+            shapes,
+            advice="Try calling it on the same arguments inside jax.jit",
         )
     except TraceError as error:
         named = sorted({size for shape in shapes for size in shape or () if isinstance(size, str)})

@@ -38,6 +38,8 @@ def trace(
     call: CallArguments,
     names: Sequence[str],
     shapes: Sequence[tuple[int | str, ...] | None],
+    *,
+    advice: str = "Try calling it on the same arguments inside tf.function",
 ) -> Any:
     """Traces the model once, with every named axis open.
 
@@ -46,6 +48,7 @@ def trace(
         call: Its arguments.
         names: Name of each input.
         shapes: Size or name of every axis of every input.
+        advice: What to try when the model raises.
 
     Returns:
         A ``ConcreteFunction`` whose first inputs are the leaves of ``call``, in their order. A
@@ -73,7 +76,7 @@ def trace(
         args, kwargs = fill(tensors)
         return invoke(*args, **kwargs)
 
-    with source.guard(), _Boundary(source.title):
+    with source.guard(), _Boundary(source.title, advice):
         return tf.function(entry, autograph=source.autograph).get_concrete_function(*specs)
 
 
@@ -86,8 +89,9 @@ def _operation_name(name: str) -> str:
 class _Boundary:
     """Turns whatever the code of the model raises into a :class:`TraceError`."""
 
-    def __init__(self, title: str) -> None:
+    def __init__(self, title: str, advice: str) -> None:
         self._title = title
+        self._advice = advice
 
     def __enter__(self) -> None:
         return None
@@ -104,8 +108,8 @@ class _Boundary:
         where = f" At {line}." if line else ""
         raise TraceError(
             f"A model must run while the framework traces it. Received: {self._title}, which "
-            f"raised {type(error).__name__}: {_first_words(error)}{where} Try calling it on "
-            "the same arguments inside tf.function; the original error is chained."
+            f"raised {type(error).__name__}: {_first_words(error)}{where} "
+            f"{self._advice}; the original error is chained."
         ) from error
 
 

@@ -44,7 +44,7 @@ def source_arrays(args: tuple[Any, ...], seed: int) -> tuple[Any, ...]:
     specs = {i: _described(leaf) for i, leaf in enumerate(leaves) if _is_description(leaf)}
     made = dict(zip(specs, generate(list(specs.values()), seed), strict=True))
     ready = [
-        made[i] if i in made else np.asarray(leaf) if is_tensor(leaf) else leaf
+        made[i] if i in made else _plain(leaf) if is_tensor(leaf) else leaf
         for i, leaf in enumerate(leaves)
     ]
     return tuple(tree.rebuild(args, ready))
@@ -78,6 +78,17 @@ def fill(args: tuple[Any, ...], arrays: Sequence[NDArray[Any]]) -> tuple[Any, ..
     supply = iter(arrays)
     leaves = [next(supply) if is_tensor(leaf) else leaf for _, leaf in tree.flatten(args)]
     return tuple(tree.rebuild(args, leaves))
+
+
+def _plain(leaf: Any) -> NDArray[Any]:
+    """An array as onnxruntime and every framework take it: native bytes, strings as ``str``."""
+    array = np.asarray(leaf)
+    if array.dtype.kind in "SUO":
+        return np.array(
+            [s.decode(errors="replace") if isinstance(s, bytes) else s for s in array.ravel()],
+            dtype=object,
+        ).reshape(array.shape)
+    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
 
 
 def _is_description(leaf: object) -> bool:

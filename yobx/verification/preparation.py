@@ -10,9 +10,10 @@ import onnx
 
 from yobx.errors import ArgumentError, ShapeError, TraceError, YobxError
 from yobx.onnx_optim import ShapesContext, infer_shapes
-from yobx.verification.arguments import as_tuple, in_precision, source_arrays
+from yobx.verification.arguments import as_tuple, in_precision, source_arrays, tensors_of
 from yobx.verification.boundary import Attempt
 from yobx.verification.evidence import CheckResult
+from yobx.verification.keywords import KeywordSource
 from yobx.verification.options import CheckOptions
 from yobx.verification.phases import EndOfCheckError, PhaseLog
 from yobx.verification.report import Outcome
@@ -86,14 +87,20 @@ def _import(
         phases.result.source = source
         report.framework, report.model_name = source.framework, source.name
         if args is None:
-            args = source.example(options.seed)
+            args = source.example(options.seed, options.conversion())
         if args is None:
             raise ArgumentError(
                 "a model without a declared signature needs inputs. Received: args=None. "
                 "Try args=(array, ...).",
                 argument="args",
             )
-        return source, in_precision(source_arrays(as_tuple(args), options.seed), options.precision)
+        arrays = source_arrays(as_tuple(args), options.seed)
+        keywords = source_arrays((dict(options.kwargs or {}),), options.seed)
+        if tensors_of(keywords):
+            source = KeywordSource(source)
+            phases.result.source = source
+            arrays = (*arrays, *keywords)
+        return source, in_precision(arrays, options.precision)
     raise EndOfCheckError
 
 

@@ -22,14 +22,21 @@ class JaxSource:
     Args:
         model: The callable.
         name: Name for the report.
+        keywords: Keyword arguments; `convert` sets them too.
     """
 
     framework = "jax"
 
-    def __init__(self, model: Callable[..., Any], *, name: str = "") -> None:
+    def __init__(
+        self,
+        model: Callable[..., Any],
+        *,
+        name: str = "",
+        keywords: Mapping[str, Any] | None = None,
+    ) -> None:
         self.model = model
         self.name = display_name(model, name, "")
-        self._kwargs: Mapping[str, Any] | None = None
+        self._kwargs = keywords
 
     def convert(self, args: tuple[Any, ...], options: Mapping[str, Any]) -> onnx.ModelProto:
         """Converts with `yobx.jax.to_onnx`."""
@@ -38,15 +45,20 @@ class JaxSource:
         self._kwargs = options.get("kwargs")
         return to_onnx(self.model, args, **options)
 
-    def run(self, args: tuple[Any, ...]) -> list[NamedArray]:
+    def run(
+        self, args: tuple[Any, ...], keywords: Mapping[str, Any] | None = None
+    ) -> list[NamedArray]:
         """Runs the function on JAX arrays."""
         import jax.numpy as jnp
 
-        arrays = tree.map_leaves(lambda leaf: jnp.asarray(leaf) if is_tensor(leaf) else leaf, args)
-        result = self.model(*arrays, **dict(self._kwargs or {}))
+        given = dict((self._kwargs if keywords is None else keywords) or {})
+        arrays, named = tree.map_leaves(
+            lambda leaf: jnp.asarray(leaf) if is_tensor(leaf) else leaf, (args, given)
+        )
+        result = self.model(*arrays, **named)
         return named_leaves(result)
 
-    def example(self, seed: int) -> tuple[Any, ...] | None:
+    def example(self, seed: int, options: Mapping[str, Any]) -> tuple[Any, ...] | None:
         """JAX functions declare no inputs."""
         return None
 
@@ -80,26 +92,28 @@ class PlainCallableSource:
     def convert(self, args: tuple[Any, ...], options: Mapping[str, Any]) -> onnx.ModelProto:
         """Converts with `yobx.tensorflow.to_onnx`, which tells the frameworks apart by tracing."""
         model = self._chosen.convert(args, options)
-        self._recognise(args)
+        self._recognise(args, options.get("kwargs"))
         return model
 
-    def _recognise(self, args: tuple[Any, ...]) -> None:
+    def _recognise(self, args: tuple[Any, ...], keywords: Mapping[str, Any] | None) -> None:
         """A TensorFlow function accepts numpy arrays, and so does one of JAX: the result tells."""
         if isinstance(self._chosen, JaxSource):
             return
         result: Any = None
         with Attempt():  # the run proper reports what fails
-            result = self.model(*args)
+            result = self.model(*args, **dict(keywords or {}))
         leaves = [leaf for _, leaf in tree.flatten(result)]
         if any(type_modules(leaf) & {"jax", "jaxlib"} for leaf in leaves):
-            self._chosen = JaxSource(self.model, name=self.name)
+            self._chosen = JaxSource(self.model, name=self.name, keywords=keywords)
             self.framework = "jax"
 
-    def run(self, args: tuple[Any, ...]) -> list[NamedArray]:
+    def run(
+        self, args: tuple[Any, ...], keywords: Mapping[str, Any] | None = None
+    ) -> list[NamedArray]:
         """Runs the function in its framework."""
-        return self._chosen.run(args)
+        return self._chosen.run(args, keywords)
 
-    def example(self, seed: int) -> tuple[Any, ...] | None:
+    def example(self, seed: int, options: Mapping[str, Any]) -> tuple[Any, ...] | None:
         """Plain functions declare no inputs."""
         return None
 
@@ -112,7 +126,13 @@ class PlainCallableSource:
 
 def named_leaves(result: Any) -> list[NamedArray]:
     """Leaves of a result as arrays, named by their key where they have one."""
+    import jax.numpy as jnp
+
     return [
-        ("" if path.split(".")[-1].isdecimal() or not path else path, np.asarray(leaf))
+        (
+            "" if path.split(".")[-1].isdecimal() or not path else path,
+            # A Python number has the dtype that it gets in a trace.
+            np.asarray(leaf if is_tensor(leaf) else jnp.asarray(leaf)),
+        )
         for path, leaf in tree.flatten(result)
     ]

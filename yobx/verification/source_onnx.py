@@ -95,8 +95,10 @@ class OnnxSource:
             )
         return self.model
 
-    def run(self, args: tuple[Any, ...]) -> list[NamedArray]:
-        """Runs the reference."""
+    def run(
+        self, args: tuple[Any, ...], keywords: Mapping[str, Any] | None = None
+    ) -> list[NamedArray]:
+        """Runs the reference, which takes no keyword arguments."""
         arrays = [leaf for _, leaf in tree.flatten(args)]
         if isinstance(self.reference, onnx.ModelProto):
             session = self._session(self.reference, intermediates=False)
@@ -112,7 +114,7 @@ class OnnxSource:
             ]
         return [("", np.asarray(result))]
 
-    def example(self, seed: int) -> tuple[Any, ...] | None:
+    def example(self, seed: int, options: Mapping[str, Any]) -> tuple[Any, ...] | None:
         """Inputs made from the graph's inputs."""
         return tuple(generate(model_inputs(self.model), seed))
 

@@ -62,13 +62,17 @@ class TensorFlowSource:
             self._kwargs = options.get("kwargs")
         return self._opened
 
-    def run(self, args: tuple[Any, ...]) -> list[NamedArray]:
+    def run(
+        self, args: tuple[Any, ...], keywords: Mapping[str, Any] | None = None
+    ) -> list[NamedArray]:
         """Runs the model eagerly: the traced function is what is being judged."""
         import tensorflow as tf
 
         source = self._open({})
-        tensors = tree.map_leaves(lambda leaf: tf.constant(leaf) if is_tensor(leaf) else leaf, args)
-        kwargs = dict(self._kwargs or {})
+        given = dict((self._kwargs if keywords is None else keywords) or {})
+        tensors, kwargs = tree.map_leaves(
+            lambda leaf: tf.constant(leaf) if is_tensor(leaf) else leaf, (args, given)
+        )
         with source.guard():
             result = source.invoke(*tensors, **kwargs)
         names = source.output_names(result)
@@ -80,9 +84,9 @@ class TensorFlowSource:
             values += _dense(name, leaf)
         return values
 
-    def example(self, seed: int) -> tuple[Any, ...] | None:
+    def example(self, seed: int, options: Mapping[str, Any]) -> tuple[Any, ...] | None:
         """Inputs made from what the model declares."""
-        source = self._open({})
+        source = self._open(options)
         call = source.own_arguments
         if call is None:
             return None
@@ -117,7 +121,8 @@ class TensorFlowSource:
         pruned = WrappedFunction(graph, variable_holder=None).prune(
             [tensor.name for tensor in function.inputs[:count]], list(wanted.values())
         )
-        leaves = [tf.constant(leaf) for _, leaf in tree.flatten(args) if is_tensor(leaf)]
+        given = (args, dict(options.get("kwargs") or {}))
+        leaves = [tf.constant(leaf) for _, leaf in tree.flatten(given) if is_tensor(leaf)]
         return {name: value.numpy() for name, value in zip(wanted, pruned(*leaves), strict=True)}
 
     def _trace(self, args: tuple[Any, ...], options: Mapping[str, Any]) -> tuple[Any, int]:
@@ -141,6 +146,8 @@ def _dense(name: str, value: Any) -> list[NamedArray]:
     import tensorflow as tf
 
     parts = tf.nest.flatten(value, expand_composites=True)
-    if len(parts) == 1:
-        return [(name, np.asarray(parts[0]))]
-    return [("", np.asarray(part)) for part in parts]
+    # A Python number has the dtype that it gets in a graph.
+    arrays = [np.asarray(p if is_tensor(p) else tf.convert_to_tensor(p)) for p in parts]
+    if len(arrays) == 1:
+        return [(name, arrays[0])]
+    return [("", array) for array in arrays]

@@ -64,11 +64,19 @@ class Source(Protocol):
     def convert(self, args: tuple[Any, ...], options: Mapping[str, Any]) -> onnx.ModelProto:
         """Converts the model; exceptions pass through."""
 
-    def run(self, args: tuple[Any, ...]) -> list[NamedArray]:
-        """Runs the original on numpy inputs and lists its outputs in order."""
+    def run(
+        self, args: tuple[Any, ...], keywords: Mapping[str, Any] | None = None
+    ) -> list[NamedArray]:
+        """Runs the original on numpy inputs and lists its outputs in order.
 
-    def example(self, seed: int) -> tuple[Any, ...] | None:
-        """Inputs made from the model's signature, or ``None`` when it declares none."""
+        ``keywords`` take the place of the keyword arguments that `convert` was given.
+        """
+
+    def example(self, seed: int, options: Mapping[str, Any]) -> tuple[Any, ...] | None:
+        """Inputs made from the model's signature, or ``None`` when it declares none.
+
+        ``options`` are those of `convert`: they say how the model is opened.
+        """
 
     def intermediates(
         self, args: tuple[Any, ...], names: Sequence[str], options: Mapping[str, Any]

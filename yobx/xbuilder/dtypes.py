@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -70,6 +70,10 @@ def as_array(
     """
     if isinstance(value, onnx.TensorProto):
         value = onnx.numpy_helper.to_array(value)
+    if hasattr(value, "__array__") and not isinstance(value, np.ndarray | np.generic):
+        value = _contents(value)
+    if isinstance(value, np.ndarray) and value.dtype == np.dtype(object):
+        _check_strings(value)
     if isinstance(value, np.ndarray) and dtype is None:
         return value if value.dtype.isnative else value.astype(value.dtype.newbyteorder("="))
     if dtype is None:
@@ -90,5 +94,29 @@ def as_array(
                     f"The value does not fit the element type. Received: value={value!r}, "
                     f"dtype={dtype.name}. Try a value in range, or an array of another dtype."
                 )
+    if array.dtype == np.dtype(object):
+        _check_strings(array)
     element_type(array.dtype)  # refuses what ONNX cannot hold
     return array
+
+
+def _contents(tensor: Any) -> npt.NDArray[np.generic]:
+    """The values of a tensor of a framework; one that is being traced has none."""
+    try:
+        return np.asarray(tensor)
+    except (NotImplementedError, TypeError) as error:
+        name = getattr(tensor, "name", None)
+        advice = f" Pass its name, {name!r}." if isinstance(name, str) else " Pass its name."
+        raise GraphError(
+            "A constant has values now. Received: a tensor without any, of type "
+            f"{type(tensor).__name__}.{advice}"
+        ) from error
+
+
+def _check_strings(array: npt.NDArray[np.generic]) -> None:
+    odd = next((item for item in array.ravel() if not isinstance(item, str | bytes)), None)
+    if odd is not None:
+        raise GraphError(
+            "A constant is made of numbers, booleans or strings. Received: "
+            f"{odd!r} of type {type(odd).__name__}. Pass the name of a value, an array or a number."
+        )

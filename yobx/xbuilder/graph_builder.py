@@ -28,6 +28,7 @@ from yobx.xbuilder.op_factory import OpFactory
 from yobx.xbuilder.outputs import expose_outputs
 from yobx.xbuilder.provenance import Provenance
 from yobx.xbuilder.schema import Signature, default_opset, has_schemas, newest_opset, signature
+from yobx.xbuilder.shapes import as_shape
 from yobx.xbuilder.values import ValueTable
 
 __all__ = ["GraphBuilder"]
@@ -75,7 +76,8 @@ class GraphBuilder:
         _parent: GraphBuilder | None = None,
         _function: LocalFunction | None = None,
     ) -> None:
-        opsets = {"": target_opset} if isinstance(target_opset, int) else dict(target_opset)
+        by_domain = isinstance(target_opset, Mapping)
+        opsets: dict[str, int] = dict(target_opset) if by_domain else {"": target_opset}  # type: ignore[arg-type, dict-item]
         if "ai.onnx" in opsets:
             opsets[""] = opsets.pop("ai.onnx")
         _check_opsets(opsets)
@@ -408,14 +410,7 @@ class GraphBuilder:
         return self._shared.provenance.describe(op=op, name=name, layer=layer, **more)
 
     def _shape(self, name: str, shape: Iterable[Dim] | OptimShape | None) -> OptimShape:
-        if shape is None or isinstance(shape, OptimShape):
-            return OptimShape(None) if shape is None else shape
-        return OptimShape(
-            [
-                self._inference.context.fresh_symbol(f"{name}_d{axis}") if dim is None else dim
-                for axis, dim in enumerate(shape)
-            ]
-        )
+        return as_shape(name, shape, self._inference.context.fresh_symbol)
 
     # -- graphs inside ----------------------------------------------------------------------
 

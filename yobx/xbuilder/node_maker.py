@@ -100,7 +100,7 @@ class NodeMaker:
         Raises:
             GraphError: If this can never be a valid node.
         """
-        given = list(inputs)
+        given = [None if isinstance(value, str) and not value else value for value in inputs]
         sig = callee if isinstance(callee, Signature) else None
         if sig is not None:
             given, attributes = place_parameters(sig, given, attributes, self._constant_of)
@@ -136,14 +136,12 @@ class NodeMaker:
         """Turns every input into a value name; Python numbers last, their type depends."""
         names: list[str | None] = []
         for value in given:
-            if value is None or (isinstance(value, str) and not value):
+            if value is None:
                 names.append("")
             elif isinstance(value, str):
                 names.append(self._values.resolve(value))
-            elif isinstance(value, onnx.TensorProto):
+            elif isinstance(value, onnx.TensorProto) or hasattr(value, "__array__"):
                 names.append(self._make_initializer(as_array(value)))
-            elif hasattr(value, "__array__"):  # numpy's, and what frameworks call a tensor
-                names.append(self._make_initializer(np.asarray(value)))
             else:
                 names.append(None)
         known = [self._inference.tensor(n).dtype if n else TensorType.kUndefined for n in names]

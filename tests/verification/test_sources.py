@@ -1,0 +1,87 @@
+"""Originals of every framework: right conversions agree whatever goes in and comes out."""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jax.numpy as jnp
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from yobx.verification import check_conversion
+
+X = np.random.default_rng(5).standard_normal((5, 4)).astype(np.float32)
+Pair = namedtuple("Pair", "u v")
+
+
+def _tensorflow(x, shift=2.0, *, scale=1.0):
+    return {"y": tf.sin(x) * scale + shift}
+
+
+def _jax(x, shift=2.0, *, scale=1.0):
+    return {"y": jnp.sin(x) * scale + shift}
+
+
+def _local_jax(x, shift=2.0, *, scale=1.0):
+    import jax.numpy as local
+
+    return {"y": local.sin(x) * scale + shift}
+
+
+@pytest.mark.parametrize("function", [_tensorflow, tf.function(_tensorflow), _jax, _local_jax])
+def test_tensors_among_keywords_are_inputs(function: Callable[..., Any]) -> None:
+    kwargs = {"shift": X[:, :1], "scale": np.float32(3.0)}
+    report = check_conversion(
+        function, (X,), kwargs=kwargs, dynamic_shapes=({0: "n"}, {}, {0: "n"})
+    )
+    report.raise_if_failed()
+    assert sum(entry.ran for entry in report.bindings) == 3
+
+
+def test_a_wrong_use_of_a_keyword_is_found() -> None:
+    def subtract(g, sts, outputs, op):
+        return g.op.Sub(op.inputs[0].name, op.inputs[1].name, outputs=outputs)
+
+    report = check_conversion(
+        _tensorflow, (X,), kwargs={"shift": X}, extra_converters={"AddV2": subtract}
+    )
+    assert report.failed_phase == "values"
+    assert "AddV2" in report.text()
+
+
+@pytest.mark.parametrize("sine", [tf.sin, jnp.sin])
+def test_python_numbers_among_the_outputs(sine: Callable[..., Any]) -> None:
+    check_conversion(lambda x: (sine(x), 3, 2.5, True), (X,)).raise_if_failed()
+
+
+def test_outputs_called_like_inputs() -> None:
+    check_conversion(lambda p: Pair(p.v, p.u * 2.0), (Pair(X, X),)).raise_if_failed()
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        np.array([b"A", b"bcc"]),
+        np.array(["A", b"b"], dtype=object),
+        np.array(["é", "longer"]),
+        X.astype(">f4"),
+        np.arange(3, dtype=">i8"),
+    ],
+)
+def test_arrays_of_every_layout(array: Any) -> None:
+    check_conversion(tf.identity, (array,)).raise_if_failed()
+
+
+def test_an_archive_with_code_is_opened_once_as_asked(tmp_path: Path) -> None:
+    path = tmp_path / "unsafe.keras"
+    model = keras.Sequential([keras.Input((4,)), keras.layers.Lambda(lambda t: t * 2.0)])
+    model.save(path)
+    report = check_conversion(path)
+    assert report.failed_phase == "import"
+    assert "allow_unsafe" in str(report.phase("import").messages)
+    check_conversion(path, allow_unsafe=True).raise_if_failed()

@@ -1,0 +1,54 @@
+"""Tensors among the keyword arguments are inputs of the converted model like all others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import onnx
+from numpy.typing import NDArray
+
+from yobx.verification.sources import NamedArray, Source
+
+__all__ = ["KeywordSource"]
+
+
+class KeywordSource:
+    """A source whose last argument is the dict of its keyword arguments.
+
+    Front ends number the inputs in the same order: positional arguments, then keywords by name.
+
+    Args:
+        source: The source proper.
+    """
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self.name = source.name
+        self.framework = source.framework
+
+    def convert(self, args: tuple[Any, ...], options: Mapping[str, Any]) -> onnx.ModelProto:
+        """Converts with the keywords where they belong."""
+        *positional, keywords = args
+        model = self._source.convert(tuple(positional), {**options, "kwargs": keywords})
+        self.framework = self._source.framework  # of a plain function it is known only now
+        return model
+
+    def run(
+        self, args: tuple[Any, ...], keywords: Mapping[str, Any] | None = None
+    ) -> list[NamedArray]:
+        """Runs the source; its keywords are in the last argument already."""
+        *positional, given = args
+        return self._source.run(tuple(positional), given)
+
+    def example(self, seed: int, options: Mapping[str, Any]) -> tuple[Any, ...] | None:
+        """Inputs of the source proper."""
+        return self._source.example(seed, options)
+
+    def intermediates(
+        self, args: tuple[Any, ...], names: Sequence[str], options: Mapping[str, Any]
+    ) -> dict[str, NDArray[Any]]:
+        """Intermediate values of the source proper."""
+        *positional, keywords = args
+        options = {**options, "kwargs": keywords}
+        return self._source.intermediates(tuple(positional), names, options)
