@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 from onnx import defs
 
+from yobx.lowering.dtypes import DTYPES
 from yobx.lowering.kernels import dtype_name, has_kernel, kernel_dtypes, kernel_table
-from yobx.lowering.probe_kernels import DTYPES, probe_schema
+from yobx.lowering.probe_kernels import probe_schema
 
 
 def test_the_table_names_its_versions() -> None:

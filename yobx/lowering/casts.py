@@ -8,9 +8,8 @@ import numpy as np
 
 from yobx.xbuilder import GraphBuilder
 
-from .dtypes import element_type, is_float, numpy_dtype
+from .dtypes import DTYPES, element_type, is_float, numpy_dtype
 from .legalise import legal
-from .probe_kernels import DTYPES
 
 __all__ = ["cast", "convert", "to_int64"]
 
@@ -35,27 +34,19 @@ def convert(
     outputs: list[str] | None = None,
     name: str | None = None,
 ) -> str:
-    """Emit a value conversion that is defined for every input, NaN and infinities included.
+    """Emit a value conversion with one result for every input, NaN and infinities included.
 
-    onnxruntime's float to unsigned casts are undefined outside the range: they are written through
-    int64, where "does not fit" has one result.
+    onnxruntime's float to unsigned casts are undefined outside the range (TensorFlow's too: it
+    differs within one tensor); through int64 they wrap, and what does not fit there is zero.
     """
     source, wanted = g.get_type(x), element_type(dtype)
     if is_float(source) and wanted == DTYPES["uint32"]:
-        return _float_to_uint32(g, x, outputs)
+        return cast(g, g.op.Cast(x, to=DTYPES["int64"]), wanted, outputs=outputs)
     if is_float(source) and wanted == DTYPES["uint64"]:
         return _float_to_uint64(g, x, outputs)
     if source == DTYPES["bfloat16"] and wanted != DTYPES["float32"]:
         x = g.op.Cast(x, to=DTYPES["float32"])
     return str(g.op.Cast(x, to=int(wanted), outputs=outputs, name=name))
-
-
-def _float_to_uint32(g: GraphBuilder, x: str, outputs: list[str] | None) -> str:
-    whole = g.op.Cast(x, to=DTYPES["int64"])
-    low, high = np.array(-(2**31), np.int64), np.array(2**32 - 1, np.int64)
-    fits = g.op.And(g.op.GreaterOrEqual(whole, low), g.op.LessOrEqual(whole, high))
-    kept = g.op.Where(fits, whole, np.array(2**31, np.int64))
-    return cast(g, kept, np.uint32, outputs=outputs)
 
 
 def _float_to_uint64(g: GraphBuilder, x: str, outputs: list[str] | None) -> str:

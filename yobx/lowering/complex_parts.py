@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from yobx.xbuilder import GraphBuilder
 
 from . import transcendental
@@ -134,23 +132,17 @@ def logistic(g: GraphBuilder, x: Pair) -> Pair:
     return divide(g, (one, zero), (str(g.op.Add(real, one)), imaginary))
 
 
-def _cosh(g: GraphBuilder, x: str) -> str:
-    """``h + 1 / (4 h)`` with ``h = exp(abs(x)) / 2``."""
-    half = g.op.Exp(g.op.Sub(g.op.Abs(x), const(g, x, np.log(2.0))))
-    return str(g.op.Add(half, g.op.Div(const(g, x, 0.25), half)))
-
-
 def sine(g: GraphBuilder, x: Pair) -> Pair:
     """``sin(x)``."""
     a, b = x
-    real = g.op.Mul(g.op.Sin(a), _cosh(g, b))
+    real = g.op.Mul(g.op.Sin(a), transcendental.cosh(g, b))
     return str(real), str(g.op.Mul(g.op.Cos(a), transcendental.sinh(g, b)))
 
 
 def cosine(g: GraphBuilder, x: Pair) -> Pair:
     """``cos(x)``."""
     a, b = x
-    real = g.op.Mul(g.op.Cos(a), _cosh(g, b))
+    real = g.op.Mul(g.op.Cos(a), transcendental.cosh(g, b))
     return str(real), str(g.op.Neg(g.op.Mul(g.op.Sin(a), transcendental.sinh(g, b))))
 
 
@@ -159,7 +151,7 @@ def hyperbolic_tangent(g: GraphBuilder, x: Pair) -> Pair:
     a, b = x
     limit = _SATURATED[int(g.get_type(a))]
     bounded = g.op.Clip(a, const(g, a, -limit), const(g, a, limit))
-    sinh, cosh = transcendental.sinh(g, bounded), _cosh(g, bounded)
+    sinh, cosh = transcendental.sinh(g, bounded), transcendental.cosh(g, bounded)
     sin, cos = g.op.Sin(b), g.op.Cos(b)
     divisor = g.op.Add(g.op.Mul(sinh, sinh), g.op.Mul(cos, cos))
     real = g.op.Div(g.op.Mul(sinh, cosh), divisor)

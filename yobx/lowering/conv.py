@@ -11,10 +11,10 @@ import numpy as np
 
 from yobx.xbuilder import GraphBuilder
 
+from .dtypes import DTYPES
 from .kernels import has_kernel
 from .legalise import legal
 from .padding import Window, explicit_pads, pad_spatial
-from .probe_kernels import DTYPES
 from .shapes import Dim, axis_size, join_dims, rank, reshape
 
 __all__ = ["conv", "conv_transpose", "permute_weights"]

@@ -2,12 +2,30 @@
 
 from __future__ import annotations
 
+from onnx import TensorProto
+
 from yobx.onnx_optim.tensor_type import to_numpy as numpy_dtype
 from yobx.xbuilder.dtypes import element_type
 
-from .probe_kernels import DTYPES
+__all__ = ["DTYPES", "element_type", "is_float", "is_integer", "is_signed", "numpy_dtype"]
 
-__all__ = ["element_type", "is_float", "is_integer", "is_signed", "numpy_dtype"]
+#: Element types by the name that numpy and the frameworks use.
+DTYPES: dict[str, int] = {
+    "bool": TensorProto.BOOL,
+    "int8": TensorProto.INT8,
+    "int16": TensorProto.INT16,
+    "int32": TensorProto.INT32,
+    "int64": TensorProto.INT64,
+    "uint8": TensorProto.UINT8,
+    "uint16": TensorProto.UINT16,
+    "uint32": TensorProto.UINT32,
+    "uint64": TensorProto.UINT64,
+    "float16": TensorProto.FLOAT16,
+    "bfloat16": TensorProto.BFLOAT16,
+    "float32": TensorProto.FLOAT,
+    "float64": TensorProto.DOUBLE,
+    "string": TensorProto.STRING,
+}
 
 _FLOATS = frozenset(DTYPES[n] for n in ("float16", "bfloat16", "float32", "float64"))
 _SIGNED = frozenset(DTYPES[n] for n in ("int8", "int16", "int32", "int64"))

@@ -9,7 +9,7 @@ import numpy as np
 from yobx.xbuilder import GraphBuilder
 
 from .casts import to_int64
-from .probe_kernels import DTYPES
+from .dtypes import DTYPES
 from .shapes import normalise_axis, rank
 
 __all__ = ["gather", "gather_batched"]

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 from onnx import defs
 
-from .probe_kernels import DTYPES, TABLE_PATH
+from .dtypes import DTYPES
 
-__all__ = ["dtype_name", "has_kernel", "kernel_dtypes", "kernel_table", "schema_of"]
+__all__ = ["TABLE_PATH", "dtype_name", "has_kernel", "kernel_dtypes", "kernel_table", "schema_of"]
+
+#: Written by :mod:`yobx.lowering.probe_kernels`.
+TABLE_PATH = Path(__file__).with_name("kernel_table.json")
 
 _NAMES = {code: name for name, code in DTYPES.items()}
 

@@ -17,8 +17,8 @@ import numpy as np
 from yobx.errors import UnsupportedDtypeError
 from yobx.xbuilder import GraphBuilder
 
+from .dtypes import DTYPES
 from .kernels import dtype_name, kernel_dtypes, schema_of
-from .probe_kernels import DTYPES
 
 __all__ = ["LegalOps", "legal", "widened"]
 

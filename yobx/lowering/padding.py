@@ -9,6 +9,8 @@ import numpy as np
 
 from yobx.xbuilder import GraphBuilder
 
+from .dtypes import numpy_dtype
+from .legalise import legal
 from .shapes import Dim, axis_size, join_dims
 
 __all__ = ["Window", "explicit_pads", "pad_spatial", "same_pads"]
@@ -86,9 +88,6 @@ def pad_spatial(
     value: float | None = None,
 ) -> str:
     """Emit a ``Pad`` of ``axes`` with ``value`` (zero by default), or nothing if there is none."""
-    from .dtypes import numpy_dtype
-    from .legalise import legal
-
     if all(isinstance(p, int) and p == 0 for pair in pairs for p in pair):
         return x
     rank = g.get_rank(x) or 0

@@ -17,24 +17,10 @@ import numpy as np
 import onnx
 from onnx import TensorProto, defs, helper
 
-TABLE_PATH = Path(__file__).with_name("kernel_table.json")
+from .dtypes import DTYPES
+from .kernels import TABLE_PATH
+
 FIRST_OPSET = 18
-DTYPES: dict[str, int] = {
-    "bool": TensorProto.BOOL,
-    "int8": TensorProto.INT8,
-    "int16": TensorProto.INT16,
-    "int32": TensorProto.INT32,
-    "int64": TensorProto.INT64,
-    "uint8": TensorProto.UINT8,
-    "uint16": TensorProto.UINT16,
-    "uint32": TensorProto.UINT32,
-    "uint64": TensorProto.UINT64,
-    "float16": TensorProto.FLOAT16,
-    "bfloat16": TensorProto.BFLOAT16,
-    "float32": TensorProto.FLOAT,
-    "float64": TensorProto.DOUBLE,
-    "string": TensorProto.STRING,
-}
 SCHEMA_NAMES = {
     "tensor(float)": "float32",
     "tensor(double)": "float64",

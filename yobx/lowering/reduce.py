@@ -9,9 +9,8 @@ import numpy as np
 from yobx.xbuilder import GraphBuilder
 
 from .casts import cast
-from .dtypes import is_float, numpy_dtype
+from .dtypes import DTYPES, is_float, numpy_dtype
 from .legalise import legal
-from .probe_kernels import DTYPES
 from .shapes import dims
 
 __all__ = ["reduce", "reduce_logical"]

@@ -7,8 +7,8 @@ import numpy as np
 from yobx.xbuilder import GraphBuilder
 
 from .casts import cast, to_int64
+from .dtypes import DTYPES
 from .legalise import legal
-from .probe_kernels import DTYPES
 
 __all__ = ["scatter_nd"]
 

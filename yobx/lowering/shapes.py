@@ -10,6 +10,8 @@ import numpy as np
 from yobx.errors import ConversionError
 from yobx.xbuilder import GraphBuilder
 
+from .casts import cast
+
 __all__ = [
     "axis_size",
     "dims",
@@ -76,8 +78,6 @@ def axis_size(g: GraphBuilder, x: str, axis: int) -> Dim:
 
 def vector(g: GraphBuilder, x: str, dtype: Any = np.int64) -> str:
     """Return ``x`` (a scalar or a vector) as a vector of ``dtype``."""
-    from .casts import cast
-
     x = cast(g, x, dtype)
     if g.get_rank(x) == 1:
         return x

@@ -13,10 +13,9 @@ import numpy as np
 from yobx.xbuilder import GraphBuilder
 
 from .casts import cast
-from .dtypes import numpy_dtype
+from .dtypes import DTYPES, numpy_dtype
 from .kernels import has_kernel
 from .legalise import legal
-from .probe_kernels import DTYPES
 
 __all__ = [
     "acosh",

@@ -11,8 +11,8 @@ import numpy as np
 
 from yobx.xbuilder import GraphBuilder
 
+from .dtypes import DTYPES
 from .legalise import legal
-from .probe_kernels import DTYPES
 from .transcendental import Outputs, const, finish, in_float32, native
 
 __all__ = ["acos", "asin", "atan", "atan2", "tan"]

@@ -23,7 +23,7 @@ ULPS = {
 FLAGS = {"Relu": "features", "Relu6": "features", "Elu": "features", "Selu": "features",
          "LeakyRelu": "features", "Softplus": "features", "Softsign": "features"}  # fmt: skip
 UNARY = [*elementwise.UNARY, "Exp", "Neg", *arithmetic._UNARY_LIBRARY, *FLAGS,
-         "Erf", "Erfc", "Square", "Reciprocal", "Inv", "Sign", "IsFinite"]  # fmt: skip
+         "Erf", "Erfc", "Square", "Tan", "Reciprocal", "Inv", "Sign", "IsFinite"]  # fmt: skip
 BINARY = [*elementwise.BINARY, "Sub", "RealDiv", "Add", "AddV2", "Mul", "Equal", "NotEqual",
           "Xlogy", "Xlog1py",
           "Xdivy", "DivNoNan", "MulNoNan", "SquaredDifference", "Atan2"]  # fmt: skip

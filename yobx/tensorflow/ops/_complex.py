@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from yobx.lowering import casts, shapes
 from yobx.lowering import complex as pairs
-from yobx.lowering import shapes
 from yobx.lowering.reduce import reduce
 from yobx.tensorflow.ops._op import attr, constant, rank, require_constant
 from yobx.xbuilder import GraphBuilder
@@ -69,17 +69,11 @@ def cast(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> s
     wanted = op.outputs[0].dtype
     kind = wanted.real_dtype.as_numpy_dtype
     if not op.inputs[0].dtype.is_complex:
-        value = g.op.Cast(x, to=_code(kind))
+        value = casts.cast(g, x, kind)
         return pairs.pack(g, value, g.op.Sub(value, value), outputs[:1])
     if not wanted.is_complex:
         x = pairs.parts(g, x)[0]
-    return str(g.op.Cast(x, to=_code(kind), outputs=outputs[:1], name=op.name))
-
-
-def _code(dtype: Any) -> int:
-    from yobx.xbuilder.dtypes import element_type
-
-    return int(element_type(dtype))
+    return casts.cast(g, x, kind, outputs=outputs[:1])
 
 
 def reshape(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:

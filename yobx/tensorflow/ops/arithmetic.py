@@ -19,7 +19,7 @@ from yobx.lowering.integers import (
 from yobx.lowering.legalise import legal
 from yobx.tensorflow.ops import _complex
 from yobx.tensorflow.ops._complex import COMPLEX, with_complex
-from yobx.tensorflow.ops._op import BOOL, FLOATS, INTS, NUMBERS, UINTS, constant
+from yobx.tensorflow.ops._op import BOOL, FLOATS, FLOATS32, INTS, NUMBERS, UINTS, constant
 from yobx.tensorflow.ops._patterns import match_gelu
 from yobx.tensorflow.register import register_tf_op_converter
 from yobx.xbuilder import GraphBuilder
@@ -36,7 +36,6 @@ _UNARY_LIBRARY = {
     "Log1p": lib.log1p,
     "Rsqrt": lib.rsqrt,
     "Sinh": lib.sinh,
-    "Tan": trigonometric.tan,
 }
 
 
@@ -45,6 +44,13 @@ def convert_library(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op
     """A function written out of other ones."""
     emit = _UNARY_LIBRARY[op.type]
     return emit(g, op.inputs[0].name, outputs=outputs[:1], name=op.name)
+
+
+# onnxruntime's float64 sine and cosine are too coarse for a quotient near the poles.
+@register_tf_op_converter("Tan", dtypes=FLOATS32)
+def convert_tan(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+    """Tangent."""
+    return trigonometric.tan(g, op.inputs[0].name, outputs=outputs[:1], name=op.name)
 
 
 @register_tf_op_converter("Mul", dtypes=(*NUMBERS, *COMPLEX))

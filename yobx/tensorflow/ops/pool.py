@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from yobx.lowering import shapes
+from yobx.lowering.casts import cast
 from yobx.lowering.legalise import legal
 from yobx.lowering.padding import Window, pad_spatial, same_pads
-from yobx.lowering.pool import average_pool, lowest, max_pool, window_slices
+from yobx.lowering.pool import average_pool, lowest, max_pool, max_pool_with_indices, window_slices
 from yobx.tensorflow.ops._op import (
     FLOATS,
     NUMBERS,
@@ -17,6 +18,7 @@ from yobx.tensorflow.ops._op import (
     data_format,
     dims,
     int_list,
+    out_dtype,
     require_constant,
     unsupported,
 )
@@ -77,8 +79,6 @@ def convert_max_pool_with_argmax(
     g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any
 ) -> str:
     """Largest element of each window and its flat index in NHWC order."""
-    from yobx.lowering.pool import max_pool_with_indices
-
     window = _window(op, int_list(op, "ksize"), int_list(op, "strides"))
     values, indices = max_pool_with_indices(
         g,
@@ -88,8 +88,7 @@ def convert_max_pool_with_argmax(
         with_batch=bool(attr(op, "include_batch_in_index")),
     )
     g.op.Identity(values, outputs=outputs[:1], name=op.name)
-    to = 7 if op.outputs[1].dtype.name == "int64" else 6
-    g.op.Cast(indices, to=to, outputs=outputs[1:2])
+    cast(g, indices, out_dtype(op, 1), outputs=outputs[1:2])
     return outputs[0]
 
 

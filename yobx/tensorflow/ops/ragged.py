@@ -8,6 +8,7 @@ import numpy as np
 
 from yobx.lowering import shapes
 from yobx.lowering.casts import cast, to_int64
+from yobx.lowering.dtypes import is_integer
 from yobx.lowering.gather import gather
 from yobx.lowering.integers import floor_divide
 from yobx.lowering.legalise import legal
@@ -58,7 +59,7 @@ def convert_ragged_range(g: GraphBuilder, sts: dict[str, Any], outputs: list[str
 def _range_sizes(g: GraphBuilder, starts: str, limits: str, deltas: str) -> str:
     """Return ``max(0, ceil((limit - start) / delta))`` of each row, int64."""
     span = g.op.Sub(limits, starts)
-    if g.get_type(span) in (6, 7):
+    if is_integer(g.get_type(span)):
         wide, step = to_int64(g, span), to_int64(g, deltas)
         count = g.op.Neg(floor_divide(g, g.op.Neg(wide), step))
     else:

@@ -9,6 +9,8 @@ import numpy as np
 
 from yobx.lowering import shapes
 from yobx.lowering.casts import cast, to_int64
+from yobx.lowering.gather import gather
+from yobx.lowering.special import erfinv
 from yobx.tensorflow.ops._op import FLOATS, attr, unsupported
 from yobx.tensorflow.register import register_tf_op_converter
 from yobx.xbuilder import GraphBuilder
@@ -64,8 +66,6 @@ _TRUNCATED = ("TruncatedNormal", "StatelessTruncatedNormal", "StatelessTruncated
 @register_tf_op_converter(_TRUNCATED, dtypes=(*FLOATS, *_INDEX))
 def convert_truncated(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """Normal numbers within two deviations, by the inverse of their distribution function."""
-    from yobx.lowering.special import erfinv
-
     edge = math.erf(2.0 / math.sqrt(2.0))
     uniform = _draw(g, op, "RandomUniformLike", op.inputs[0].name, low=-edge, high=edge)
     value = g.op.Mul(erfinv(g, uniform), F(math.sqrt(2.0)))
@@ -94,8 +94,6 @@ def convert_integers(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], o
 @register_tf_op_converter(("RandomShuffle", "StatelessShuffle"))
 def convert_shuffle(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """The rows in random order."""
-    from yobx.lowering.gather import gather
-
     x = op.inputs[0].name
     rows = shapes.shape_of(g, x, 0, 1)
     keys = _draw(g, op, "RandomUniformLike", rows)

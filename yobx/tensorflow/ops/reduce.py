@@ -10,6 +10,7 @@ from yobx.lowering import shapes
 from yobx.lowering.casts import cast
 from yobx.lowering.legalise import legal
 from yobx.lowering.reduce import reduce, reduce_logical
+from yobx.lowering.scan import cumulative, log_add_exp
 from yobx.lowering.transcendental import const
 from yobx.tensorflow.ops import _complex
 from yobx.tensorflow.ops._complex import COMPLEX, with_complex
@@ -112,8 +113,6 @@ def convert_cumsum(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op:
 @register_tf_op_converter("Cumprod", dtypes=NUMBERS)
 def convert_cumprod(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """Running product along an axis."""
-    from yobx.lowering.scan import cumulative
-
     axis = int(require_constant(g, op, 1, "axis"))
     result = cumulative(
         g,
@@ -132,8 +131,6 @@ def convert_cumulative_logsumexp(
     g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any
 ) -> str:
     """Running ``log(sum(exp(x)))`` along an axis."""
-    from yobx.lowering.scan import cumulative, log_add_exp
-
     axis = int(require_constant(g, op, 1, "axis"))
     result = cumulative(
         g,

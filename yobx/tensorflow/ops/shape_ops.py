@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 
 from yobx.lowering import shapes
+from yobx.lowering.blocks import depth_to_space, space_to_depth
 from yobx.lowering.casts import cast, to_int64
+from yobx.lowering.diagonals import embed_diagonal
 from yobx.lowering.gather import gather
 from yobx.lowering.legalise import legal
 from yobx.tensorflow.ops import _complex
@@ -226,8 +228,6 @@ def convert_roll(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: A
 @register_tf_op_converter(("DepthToSpace", "SpaceToDepth"), dtypes=ALL)
 def convert_depth_space(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """Blocks of pixels moved between channels and space."""
-    from yobx.lowering.blocks import depth_to_space, space_to_depth
-
     last, name = data_format(op)
     if name == "NCHW_VECT_C":
         unsupported(op, "the layout must be NHWC or NCHW", f"data_format={name}")
@@ -255,8 +255,6 @@ _DIAGONAL = ("float16", "float32", "float64", "int32", "int64")
 @register_tf_op_converter("Diag", dtypes=_DIAGONAL)
 def convert_diag(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """A tensor on the diagonal of one of twice its rank."""
-    from yobx.lowering.diagonals import embed_diagonal
-
     n = rank(g, op, 0)
     x = op.inputs[0].name
     flat = embed_diagonal(g, shapes.flatten(g, x))

@@ -10,6 +10,7 @@ from yobx.lowering import lists, shapes
 from yobx.lowering.casts import cast, to_int64
 from yobx.lowering.dtypes import element_type, numpy_dtype
 from yobx.lowering.gather import gather
+from yobx.lowering.legalise import legal
 from yobx.lowering.shapes import Dim
 from yobx.tensorflow.ops._op import constant, unsupported
 from yobx.tensorflow.register import register_tf_op_converter
@@ -63,12 +64,12 @@ def convert_stack(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: 
     wanted = op.outputs[0].shape
     if wanted.rank is not None and g.get_rank(items) not in (wanted.rank, None):
         # Nothing was ever written, so only the declared element shape is known.
-        dims = [length_or(d) for d in wanted.as_list()[1:]]
+        dims = [_length_or(d) for d in wanted.as_list()[1:]]
         items = lists.reserve(g, _zero(op), [lists.length_of(g, items), *dims])
     return g.alias(outputs[0], items)
 
 
-def length_or(size: int | None) -> int:
+def _length_or(size: int | None) -> int:
     """Return a size, zero if it is unknown."""
     return 0 if size is None else size
 
@@ -148,8 +149,6 @@ def convert_scatter_into(g: GraphBuilder, sts: dict[str, Any], outputs: list[str
 @register_tf_op_converter("TensorListResize")
 def convert_resize(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """The list cut, or filled up with zeros, to a length."""
-    from yobx.lowering.legalise import legal
-
     items = op.inputs[0].name
     wanted = shapes.join_dims(g, [_count(g, op, 1)])
     cut = g.op.Slice(items, _ZERO, wanted, _ZERO)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
+from yobx.lowering import complex as pairs
 from yobx.stablehlo.convert import convert_module
 from yobx.stablehlo.reader import read_artifact
 from yobx.tensorflow.register import register_tf_op_converter
@@ -16,12 +19,16 @@ def convert_xla_call_module(
 ) -> str:
     """Every StableHLO operation of the module becomes ONNX nodes of the graph around."""
     module = read_artifact(op.get_attr("module"))
-    inputs = [(tensor.name,) for tensor in op.inputs]
+    inputs: list[tuple[str, ...]] = [
+        pairs.parts(g, tensor.name) if tensor.dtype.is_complex else (tensor.name,)
+        for tensor in op.inputs
+    ]
     if len(module.main.body.arguments) == len(inputs) + 1:
         # a module for several platforms takes the index of the platform first; any of them does
-        import numpy as np
-
         inputs.insert(0, (g.make_initializer(None, np.array(0, dtype=np.int32)),))
     for name, parts in zip(outputs, convert_module(g, module, inputs), strict=True):
-        g.op.Identity(parts[0], outputs=[name], name=op.name)
+        if len(parts) == 2:
+            pairs.pack(g, *parts, outputs=[name])
+        else:
+            g.op.Identity(parts[0], outputs=[name], name=op.name)
     return outputs[0] if outputs else ""

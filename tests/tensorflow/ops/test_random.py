@@ -1,0 +1,78 @@
+"""Random operations: shape, dtype, range and moments, since the values cannot agree."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tests.tensorflow.ops.op_cases import run_onnx
+from yobx.errors import UnsupportedAttributeError
+from yobx.tensorflow import to_onnx
+
+COUNT = 4000
+X = np.zeros((COUNT, 2), np.float32)
+
+
+def draw(function: Callable[[Any], Any], array: np.ndarray[Any, Any] = X) -> np.ndarray[Any, Any]:
+    model = to_onnx(tf.function(function), (array,), dynamic_shapes=({0: "n"},))
+    (got,) = run_onnx(model, [array])
+    want = function(tf.constant(array)).numpy()
+    assert got.shape == want.shape
+    assert got.dtype == want.dtype
+    return got
+
+
+def test_uniform() -> None:
+    got = draw(lambda x: tf.random.uniform(tf.shape(x), 2.0, 4.0))
+    assert 2.0 <= got.min() < 2.1
+    assert 3.9 < got.max() <= 4.0
+    assert abs(got.mean() - 3.0) < 0.05
+
+
+def test_normal() -> None:
+    got = draw(lambda x: tf.random.normal(tf.shape(x), 1.0, 2.0))
+    assert abs(got.mean() - 1.0) < 0.15
+    assert abs(got.std() - 2.0) < 0.15
+
+
+def test_truncated_normal() -> None:
+    got = draw(lambda x: tf.random.truncated_normal(tf.shape(x)))
+    assert np.abs(got).max() <= 2.0
+    assert abs(got.std() - 0.8796) < 0.05
+
+
+def test_integers() -> None:
+    got = draw(lambda x: tf.random.uniform(tf.shape(x), -2, 3, tf.int32))
+    assert sorted(set(got.ravel().tolist())) == [-2, -1, 0, 1, 2]
+
+
+def test_stateless() -> None:
+    got = draw(lambda x: tf.random.stateless_normal(tf.shape(x), [1, 2]))
+    assert abs(got.std() - 1.0) < 0.1
+
+
+def test_shuffle() -> None:
+    rows = np.arange(50, dtype=np.float32).reshape(25, 2)
+    got = draw(lambda x: tf.random.shuffle(x), rows)
+    assert sorted(got[:, 0].tolist()) == rows[:, 0].tolist()
+
+
+def test_categorical() -> None:
+    logits = np.log(np.array([[0.7, 0.2, 0.1]], np.float32))
+    got = draw(lambda x: tf.random.categorical(x, 4000), logits)
+    shares = np.bincount(got.ravel(), minlength=3) / got.size
+    np.testing.assert_allclose(shares, [0.7, 0.2, 0.1], atol=0.05)
+
+
+def test_poisson() -> None:
+    got = draw(lambda x: tf.random.poisson([2000], x[0, 0] + 3.0))
+    assert abs(got.mean() - 3.0) < 0.3
+
+
+def test_opsets_without_random_operators_are_refused() -> None:
+    with pytest.raises(UnsupportedAttributeError, match="target_opset=21"):
+        to_onnx(tf.function(lambda x: tf.random.uniform(tf.shape(x))), (X,), target_opset=22)
