@@ -41,7 +41,9 @@ def convert(
     """
     source, wanted = g.get_type(x), element_type(dtype)
     if is_float(source) and wanted == DTYPES["uint32"]:
-        return cast(g, g.op.Cast(x, to=DTYPES["int64"]), wanted, outputs=outputs)
+        # The mask also keeps onnxruntime from making one cast of the two.
+        low = g.op.BitwiseAnd(g.op.Cast(x, to=DTYPES["int64"]), np.array(2**32 - 1, np.int64))
+        return cast(g, low, wanted, outputs=outputs)
     if is_float(source) and wanted == DTYPES["uint64"]:
         return _float_to_uint64(g, x, outputs)
     if source == DTYPES["bfloat16"] and wanted != DTYPES["float32"]:
