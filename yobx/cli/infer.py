@@ -10,7 +10,7 @@ from pathlib import Path
 from yobx.cli.console import Screen
 from yobx.cli.outcome import ExitCode
 from yobx.cli.values import ValueRow, rows
-from yobx.errors import ArgumentError
+from yobx.errors import ArgumentError, ShapeContradictionError, ShapeError
 
 __all__ = ["run"]
 
@@ -30,7 +30,6 @@ def run(options: argparse.Namespace, screen: Screen) -> ExitCode:
         raise ArgumentError(f"No such file: {path}.", argument="model")
     if options.explain is not None:
         return _explain(path, options.explain, screen)
-    from yobx.errors import ShapeContradictionError
     from yobx.onnx_optim import infer_shapes
 
     with screen.stage(f"inferring {path}"):
@@ -63,7 +62,6 @@ def _summarise(found: list[ValueRow], screen: Screen) -> None:
 
 
 def _explain(path: Path, name: str, screen: Screen) -> ExitCode:
-    from yobx.errors import ShapeError
     from yobx.onnx_optim import ShapesContext, infer_shapes
 
     context = ShapesContext()

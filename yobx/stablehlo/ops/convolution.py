@@ -16,7 +16,7 @@ from yobx.xbuilder import GraphBuilder
 
 from .indexing import inverse
 from .reshaping import reverse
-from .slicing import pad_or_crop
+from .slicing import pad_or_crop, spread_apart
 
 
 @register_stablehlo_op_converter("stablehlo.convolution")
@@ -127,8 +127,6 @@ def _windowed(op: Op, x: str, w: str, pads: list[Any], group: int) -> str:
 
 
 def _spread(op: Op, x: str, lhs: tuple[int, ...]) -> str:
-    from .slicing import spread_apart
-
     for i, gap in enumerate(lhs):
         if gap > 1:
             x = spread_apart(op, x, 2 + i, gap - 1, op.scalar(0))
