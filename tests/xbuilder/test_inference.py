@@ -65,3 +65,24 @@ def test_subgraph_sees_outer_facts() -> None:
     found = sub.get_constant(constant)
     assert found is not None
     np.testing.assert_array_equal(found, [3, 4])
+
+
+def test_two_nodes_with_graphs_keep_their_contexts_apart() -> None:
+    g = builder()
+    flag = g.op.Greater(g.op.ReduceSum("X", keepdims=0), np.float32(0))
+    results = []
+    for axis in (0, 1):
+        branches = []
+        for name in ("yes", "no"):
+            branch = g.subgraph(f"{name}_{axis}", inputs=[])
+            made = branch.op.Concat("X", "X", axis=axis, outputs=[f"{name}_{axis}_value"])
+            branch.make_tensor_output(str(made))
+            branches.append(branch)
+        results.append(g.op.If(flag, then_branch=branches[0], else_branch=branches[1]))
+    keys = g.context.subgraph_context_keys()
+    assert len(keys) == 4
+    for index, axis in zip(sorted({index for index, _ in keys}), (0, 1), strict=True):
+        child = g.context.subgraph_context(index, "then_branch")
+        assert child.has(f"yes_{axis}_value")
+    assert [str(g.get_shape(str(r))) for r in results] == ["[2*n, 4]", "[n, 8]"]
+    assert "If" in str(g.context.explain(str(results[0])))

@@ -128,9 +128,11 @@ def body_steps(
 
 def compute_node(context: ShapesContext, node: onnx.NodeProto, index: int = -1) -> None:
     """Infer one node and set its outputs in the context."""
-    pending = infer_node(context, node, index, node.output[:], lenient=True)
+    outputs = node.output[:]
+    pending = infer_node(context, node, index, outputs, lenient=True)
     if pending is not None:
         run(pending)
+    context.producers.update((name, (index, node)) for name in outputs if name)
 
 
 def infer_node(
@@ -374,8 +376,6 @@ def store(view: NodeView, result: Any) -> tuple[Descriptor, ...]:
         for name, descriptor in zip(names, found, strict=True):
             if name:
                 context.values[name] = descriptor
-    if view.index < 0:
-        context.producers.update((n, (view.index, view.proto)) for n in names if n)
     return found
 
 

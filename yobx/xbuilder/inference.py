@@ -29,6 +29,7 @@ class Inference:
     def __init__(self, opsets: Mapping[str, int], outer: Inference | None = None) -> None:
         parent: ShapesContext | None = outer.context if outer is not None else None
         self.context: ShapesContext = ShapesContext(opsets=dict(opsets), parent=parent)
+        self._count = 0
 
     def declare(self, name: str, dtype: TensorType, shape: OptimShape) -> None:
         """States type and shape of a graph input.
@@ -104,9 +105,11 @@ class Inference:
             GraphError: If the node can never be valid.
         """
         try:
-            compute_shapes(self.context, node)
+            # The position tells the contexts of the graphs inside two nodes apart.
+            compute_shapes(self.context, node, node_index=self._count)
         except ShapeError as error:
             raise GraphError(str(error), op_type=node.op_type) from error
+        self._count += 1
 
     def descriptor(self, name: str) -> Descriptor | None:
         """Returns what is known about a value of any kind, ``None`` if nothing.
