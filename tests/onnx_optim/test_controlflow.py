@@ -360,3 +360,82 @@ def test_nothing_is_written_into_a_body_that_cannot_run() -> None:
     assert dims(context, "y") == ["n", 3]
     assert context.subgraph_context_keys() == []
     assert not infer_shapes(model).graph.node[1].attribute[0].g.value_info
+
+
+BRANCHES = """
+    g (float[n, 4] x, float[m, 4] w) => (y) {{
+      s = Shape (x)  zero = Constant <value_ints = [0]> ()  size = Gather (s, zero)
+      one = Constant <value_ints = [1]> ()  {condition}
+      y = If (c) <
+        then_branch = t () => (a) {{ {then} }},
+        else_branch = e () => (b) {{ {other} }}
+      >
+    }}"""
+ONE_ROW = "r = Constant <value_ints = [1, 4]> ()  a = ConstantOfShape (r)"
+
+
+@pytest.mark.parametrize(
+    ("condition", "swapped"),
+    [
+        ("c = Equal (size, one)", False),
+        ("d = Equal (size, one)  c = Not (d)", True),
+        ("d = Equal (one, size)  e = Cast <to = 6> (d)  c = Cast <to = 9> (e)", False),
+        ("k = Equal (size, one)  l = Less (zero, size)  c = And (k, l)", False),
+        ("k = Equal (size, one)  d = Not (k)  l = Less (size, zero)  c = Or (d, l)", True),
+    ],
+)
+def test_a_branch_relies_on_its_condition(condition: str, *, swapped: bool) -> None:
+    """1 and `n` are `n` when the branch with 1 is only taken for `n == 1`."""
+    then, other = ONE_ROW, "b = Relu (x)"
+    if swapped:
+        then, other = "a = Relu (x)", ONE_ROW.replace("a =", "b =")
+    model = parse(BRANCHES.format(condition=condition, then=then, other=other))
+    feeds = [{"x": floats(n, 4), "w": floats(2, 4)} for n in (1, 2, 5)]
+    assert dims(check_model(model, feeds), "y") == ["n", 4]
+
+
+def test_a_condition_on_something_else_says_nothing() -> None:
+    condition = "t = Shape (w)  v = Gather (t, zero)  c = Equal (v, one)"
+    model = parse(BRANCHES.format(condition=condition, then=ONE_ROW, other="b = Relu (x)"))
+    found = dims(check_model(model, [{"x": floats(1, 4), "w": floats(1, 4)}]), "y")
+    assert found is not None
+    assert found[0] not in ("n", 1)
+
+
+def test_what_a_branch_enforces_is_relied_on_too() -> None:
+    """The Reshape runs for `n == 1` only."""
+    condition = "t = Shape (w)  v = Gather (t, zero)  c = Equal (v, one)"
+    row = "r = Constant <value_ints = [1, 4]> ()  a = Reshape (x, r)"
+    model = parse(BRANCHES.format(condition=condition, then=row, other="b = Relu (x)"))
+    feeds = [{"x": floats(n, 4), "w": floats(m, 4)} for n, m in ((1, 1), (3, 2))]
+    assert dims(check_model(model, feeds), "y") == ["n", 4]
+
+
+def test_a_branch_knows_which_size_is_greater() -> None:
+    condition = "t = Shape (w)  v = Gather (t, zero)  c = Less (size, v)"
+    model = parse(BRANCHES.format(condition=condition, then="a = Relu (x)", other="b = Relu (w)"))
+    feeds = [{"x": floats(n, 4), "w": floats(3, 4)} for n in (0, 3, 5)]
+    context = check_model(model, feeds)
+    index = context.subgraph_context_keys()[0][0]
+    assert ("n + 1", "m") in context.subgraph_context(index, "then_branch").less_equal_constraints()
+    assert ("m", "n") in context.subgraph_context(index, "else_branch").less_equal_constraints()
+    assert not context.less_equal_constraints() or dims(context, "y") == ["If_y_d0", 4]
+
+
+def test_a_condition_of_an_enclosing_graph_is_found() -> None:
+    inner = """u = Identity (x)
+        a = If (c) <
+          then_branch = tt () => (aa) {
+            r = Constant <value_ints = [1, 4]> ()  aa = ConstantOfShape (r)
+          },
+          else_branch = ee () => (bb) { bb = Relu (x) }
+        >"""
+    model = parse(
+        BRANCHES.format(
+            condition="c = Equal (size, one)",
+            then=inner,
+            other=inner.replace("a = If", "b = If").replace("u =", "uu ="),
+        )
+    )
+    feeds = [{"x": floats(n, 4), "w": floats(2, 4)} for n in (1, 2)]
+    assert dims(check_model(model, feeds), "y") == ["n", 4]

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 import onnx
 
+from yobx.onnx_optim.assumptions import Fact, assume
 from yobx.onnx_optim.context import ShapesContext
 from yobx.onnx_optim.driver import body_steps
 from yobx.onnx_optim.merging import merge
@@ -40,14 +41,23 @@ def subgraph_of(view: NodeView, attribute: str) -> onnx.GraphProto:
 
 
 def infer_body_steps(
-    view: NodeView, attribute: str, graph: onnx.GraphProto, inputs: Sequence[Descriptor]
+    view: NodeView,
+    attribute: str,
+    graph: onnx.GraphProto,
+    inputs: Sequence[Descriptor],
+    facts: Sequence[Fact] = (),
 ) -> Generator[Any, Any, tuple[ShapesContext, list[Descriptor]]]:
-    """Infer a subgraph with these inputs in a child context that the parent keeps."""
+    """Infer a subgraph with these inputs in a child context that the parent keeps.
+
+    Raises:
+        ShapeContradictionError: The facts to assume cannot hold.
+    """
     child = ShapesContext(parent=view.context)
     child.set_current_subgraph(view.index, attribute)
     for value, descriptor in zip(graph.input, inputs, strict=False):
         child.set_value(value.name, typed_as_declared(descriptor, value))
     view.context.register_subgraph_context(view.index, attribute, child)
+    assume(child, facts)
     outputs: list[Descriptor] = yield body_steps(child, graph)
     return child, outputs
 
