@@ -148,7 +148,59 @@ def test_the_order_of_nodes_does_not_matter(model: onnx.ModelProto, random: obje
         assert stated.shape.rank() == found.shape.rank(), name
 
 
-def test_sizes_keyed_on_their_value_create_no_false_equality() -> None:
+@RELAXED
+@given(models(), st.integers(0, 20))
+def test_moving_the_last_nodes_into_a_branch_changes_nothing(
+    model: onnx.ModelProto, kept: int
+) -> None:
+    """A graph cut in two; the second part reads the values of the first from inside."""
+    nodes = list(model.graph.node)
+    kept = min(kept, len(nodes) - 1)
+    last = nodes[-1].output[0]
+    body = helper.make_graph(nodes[kept:], "t", [], [onnx.ValueInfoProto(name=last)])
+    other = helper.make_graph(
+        [helper.make_node("Relu", ["x"], ["other"])], "e", [], [onnx.ValueInfoProto(name="other")]
+    )
+    cut = onnx.ModelProto()
+    cut.CopyFrom(model)
+    del cut.graph.node[kept:]
+    cut.graph.initializer.append(helper.make_tensor("flag", TensorProto.BOOL, [], [1]))
+    cut.graph.node.append(
+        helper.make_node("If", ["flag"], ["cut"], then_branch=body, else_branch=other)
+    )
+    cut.graph.output[0].name = "cut"
+    first, second = context_of(model), context_of(cut)
+    assert (first is None) == (second is None)
+    if first is not None and second is not None:
+        assert first.lookup(last) == second.lookup("cut")
+
+
+@RELAXED
+@given(models(), st.sampled_from([(2, 3), (3, 3), (2, 2), (5, 2)]))
+def test_sizes_keyed_on_their_value_create_no_false_equality(
+    model: onnx.ModelProto, sizes: tuple[int, int]
+) -> None:
+    """Each input size is a symbol named after its value: what is equal then is equal in numbers."""
+    keyed = onnx.ModelProto()
+    keyed.CopyFrom(model)
+    for value in keyed.graph.input:
+        for dim in value.type.tensor_type.shape.dim:
+            number = dict(zip("nm", sizes, strict=True)).get(dim.dim_param, dim.dim_value)
+            dim.dim_param = f"s{number}"
+    named, numbers = context_of(keyed), context_of(bound(model, *sizes))
+    if named is None or numbers is None:
+        return
+    known: dict[OptimDim, OptimDim] = {}
+    for name, stated in tensors(named).items():
+        concrete = tensors(numbers)[name].shape
+        if not stated.shape.has_rank() or not concrete.has_rank():
+            continue
+        for symbolic, number in zip(stated.shape, concrete, strict=True):
+            if number.is_int():
+                assert known.setdefault(symbolic, number) == number, f"{symbolic} in {name}"
+
+
+def test_two_symbols_of_different_values_stay_apart() -> None:
     from tests.onnx_optim.running import dims, infer, parse
 
     context = infer(parse("g (float[s2, s3] x, float[s3, s5] w) => (y) { y = MatMul (x, w) }"))
