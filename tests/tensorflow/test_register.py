@@ -98,3 +98,21 @@ def test_listing_does_not_import_tensorflow() -> None:
         "assert not {'tensorflow', 'keras', 'jax', 'onnxruntime'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_dtypes_by_attribute() -> None:
+    import tensorflow as tf
+
+    @register_tf_op_converter("YobxTestA", dtypes={"T": ("float32", "int32")})
+    def one(g, sts, outputs, op):
+        return outputs[0]
+
+    record = get_tf_op_registration("YobxTestA")
+    assert record is not None
+    assert record.dtypes == frozenset({"float32", "int32"})
+    with tf.Graph().as_default():
+        # Index and result types are not part of the declaration.
+        good = tf.raw_ops.ArgMax(input=tf.zeros([2]), dimension=tf.constant(0, tf.int64))
+        bad = tf.raw_ops.ArgMax(input=tf.zeros([2], tf.int8), dimension=0)
+    assert record.undeclared(good.op) == []
+    assert record.undeclared(bad.op) == ["int8"]

@@ -18,9 +18,10 @@ from yobx.errors import (
 )
 from yobx.onnx_optim import TensorType
 from yobx.tensorflow.layers import LayerIndex
-from yobx.tensorflow.prescan import dtypes_of
 from yobx.tensorflow.register import (
+    ConverterRegistration,
     accepts_verbose,
+    dtypes_of,
     get_tf_op_converter,
     get_tf_op_registration,
 )
@@ -29,6 +30,7 @@ from yobx.xbuilder import GraphBuilder
 
 __all__ = ["Conversion", "current_conversion"]
 
+_Call = tuple[Callable[..., Any], bool, ConverterRegistration | None]
 _CURRENT: ContextVar[Conversion | None] = ContextVar("yobx_tensorflow_conversion", default=None)
 
 
@@ -83,9 +85,7 @@ class Conversion:
     _resources: list[dict[str, Any]] = field(default_factory=lambda: [{}])
     _places: list[str] = field(default_factory=list)
     _graphs: list[Any] = field(default_factory=list)
-    _calls: dict[str, tuple[Callable[..., Any], bool, frozenset[str] | None]] = field(
-        default_factory=dict
-    )
+    _calls: dict[str, _Call] = field(default_factory=dict)
 
     @contextmanager
     def active(self) -> Iterator[Conversion]:
@@ -174,9 +174,9 @@ class Conversion:
             UnsupportedDtypeError: If the converter does not declare a dtype of the operation.
             ConversionError: If the converter leaves an output out or gives it another type.
         """
-        function, with_verbose, dtypes = self._call_of(op)
-        if dtypes is not None:
-            self._check_dtypes(op, dtypes)
+        function, with_verbose, registration = self._call_of(op)
+        if registration is not None:
+            self._check_dtypes(op, registration)
         name = self.place(op.name)
         here = g.provenance(op=op.type, name=name, layer=self.layers.path(name))
         with here, _Noting(op.type, name):
@@ -187,15 +187,14 @@ class Conversion:
         for tensor, output in zip(op.outputs, outputs, strict=True):
             self._check_output(g, op, tensor, output, is_used=tensor.name in used)
 
-    def _call_of(self, op: Any) -> tuple[Callable[..., Any], bool, frozenset[str] | None]:
+    def _call_of(self, op: Any) -> _Call:
         found = self._calls.get(op.type)
         if found is None:
             function = self.extra_converters.get(op.type)
-            dtypes = None
+            registration = None
             if function is None:
                 function = get_tf_op_converter(op.type)
                 registration = get_tf_op_registration(op.type)
-                dtypes = registration.dtypes if registration is not None else None
             if function is None:
                 occurrence = self.occurrence(op)
                 raise UnsupportedOpError(
@@ -203,13 +202,14 @@ class Conversion:
                     f"{occurrence.name!r}. Pass extra_converters={{{op.type!r}: convert}}.",
                     [occurrence],
                 )
-            found = self._calls[op.type] = (function, accepts_verbose(function), dtypes)
+            found = self._calls[op.type] = (function, accepts_verbose(function), registration)
         return found
 
-    def _check_dtypes(self, op: Any, declared: frozenset[str]) -> None:
-        odd = [name for name in dtypes_of(op) if name not in declared]
+    def _check_dtypes(self, op: Any, registration: ConverterRegistration) -> None:
+        odd = registration.undeclared(op)
         if not odd:
             return
+        declared = registration.dtypes or frozenset()
         occurrence = self.occurrence(op)
         where = f" in layer {occurrence.layer!r}" if occurrence.layer else ""
         raise UnsupportedDtypeError(

@@ -12,7 +12,7 @@ from yobx.tensorflow.layers import LayerIndex
 from yobx.tensorflow.register import TF_OP_CONVERTERS
 from yobx.xbuilder.names import nearest
 
-__all__ = ["check_convertible", "dtypes_of"]
+__all__ = ["check_convertible"]
 
 _MAX_PLACES = 4
 
@@ -29,11 +29,6 @@ _WRITES = (
     "ResourceSparseApply",
     "ResourceStridedSliceAssign",
 )
-
-
-def dtypes_of(op: Any) -> list[str]:
-    """Lists the dtypes of an operation, each once, inputs first."""
-    return list(dict.fromkeys(t.dtype.name for t in (*op.inputs, *op.outputs)))
 
 
 @dataclass(frozen=True)

@@ -8,14 +8,15 @@ the primary one. TensorFlow is not imported here, so that the registry can be li
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 __all__ = [
     "TF_OP_CONVERTERS",
     "ConverterRegistration",
     "accepts_verbose",
+    "dtypes_of",
     "get_tf_op_converter",
     "get_tf_op_converters",
     "get_tf_op_registration",
@@ -40,12 +41,33 @@ class ConverterRegistration:
         dtypes: TensorFlow dtype names that the converter takes (``"float32"``, ...), compared with
             the dtype of every input and output of the op; ``None`` means that nothing was declared.
         place: ``module.function (file:line)`` of the converter.
+        by_attribute: Type attribute (``"T"``) -> dtype names, where they were declared so; only
+            these attributes are compared then, and ``dtypes`` is all of them together.
     """
 
     op_type: str
     converter: Converter
     dtypes: frozenset[str] | None
     place: str
+    by_attribute: Mapping[str, frozenset[str]] = field(default_factory=dict)
+
+    def undeclared(self, op: Any) -> list[str]:
+        """Returns the dtypes of an operation that the converter does not declare, each once."""
+        if self.dtypes is None:
+            return []
+        if not self.by_attribute:
+            return list(dict.fromkeys(n for n in dtypes_of(op) if n not in self.dtypes))
+        found: dict[str, None] = {}
+        for name, declared in self.by_attribute.items():
+            value = op.get_attr(name)
+            kinds = value if isinstance(value, list) else [value]
+            found.update((kind.name, None) for kind in kinds if kind.name not in declared)
+        return list(found)
+
+
+def dtypes_of(op: Any) -> list[str]:
+    """Lists the dtypes of an operation, each once, inputs first."""
+    return list(dict.fromkeys(t.dtype.name for t in (*op.inputs, *op.outputs)))
 
 
 _REGISTRATIONS: dict[str, ConverterRegistration] = {}
@@ -60,14 +82,18 @@ def _place_of(function: Converter) -> str:
 
 
 def register_tf_op_converter(
-    names: str | tuple[str, ...], *, dtypes: Iterable[str] | None = None
+    names: str | tuple[str, ...],
+    *,
+    dtypes: Iterable[str] | Mapping[str, Iterable[str]] | None = None,
 ) -> Callable[[_F], _F]:
     """Registers the decorated function as the converter of one or several TensorFlow op types.
 
     Args:
         names: An op type, or a tuple of op types that share the converter.
-        dtypes: Names of the TensorFlow dtypes the converter takes. An op with another dtype is
-            refused before the converter is called. ``None`` declares nothing and checks nothing.
+        dtypes: Names of the TensorFlow dtypes the converter takes, for all inputs and outputs
+            (``("float32",)``) or for each type attribute (``{"T": ("float32",)}``). An op with
+            another dtype is refused before the converter is called. ``None`` declares nothing and
+            checks nothing.
 
     Returns:
         The decorator; it returns the function unchanged.
@@ -91,6 +117,10 @@ def register_tf_op_converter(
             f"dtypes is a collection of dtype names, received dtypes={dtypes!r}. "
             f"Write dtypes=({dtypes!r},)."
         )
+    by_attribute: dict[str, frozenset[str]] = {}
+    if isinstance(dtypes, Mapping):
+        by_attribute = {name: frozenset(kinds) for name, kinds in dtypes.items()}
+        dtypes = frozenset().union(*by_attribute.values())
     declared = None if dtypes is None else frozenset(dtypes)
 
     def decorate(function: _F) -> _F:
@@ -105,7 +135,9 @@ def register_tf_op_converter(
                     "to_onnx(..., extra_converters=...), which takes priority over the registry."
                 )
             TF_OP_CONVERTERS[op_type] = function
-            _REGISTRATIONS[op_type] = ConverterRegistration(op_type, function, declared, place)
+            _REGISTRATIONS[op_type] = ConverterRegistration(
+                op_type, function, declared, place, by_attribute
+            )
         return function
 
     return decorate
