@@ -17,21 +17,9 @@ from .legalise import legal
 from .padding import Window, explicit_pads, pad_spatial
 from .shapes import Dim, axis_size, join_dims, rank, reshape
 
-__all__ = ["conv", "conv_transpose", "permute_weights"]
+__all__ = ["conv", "conv_transpose"]
 
 Pairs = Sequence[tuple[Dim, Dim]]
-
-
-def permute_weights(g: GraphBuilder, w: str, order: Sequence[int], tag: str) -> str:
-    """Return ``w`` with its axes permuted: a constant once if its value is known, else a node."""
-    # Inside an inlined function ``w`` is a local name: what it stands for tells weights apart.
-    name = f"{g.alias(w, w)}/{tag}"
-    if g.has_name(name):
-        return name
-    value = g.get_constant(w)
-    if value is None:
-        return str(g.op.Transpose(w, perm=list(order)))
-    return str(g.make_initializer(name, np.transpose(value, tuple(order))))
 
 
 def _static(pairs: Pairs) -> list[tuple[int, int]] | None:

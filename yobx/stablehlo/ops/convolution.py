@@ -8,6 +8,7 @@ import numpy as np
 
 from yobx.lowering.casts import cast
 from yobx.lowering.conv import conv, conv_transpose
+from yobx.lowering.layout import permuted
 from yobx.lowering.padding import Window
 from yobx.lowering.shapes import axis_size, join_dims
 from yobx.stablehlo.op import Op
@@ -56,9 +57,9 @@ def _convolution(op: Op, pads: list[Any]) -> str:
     computed = _computed_in(op.out_dtype())
     x, w = (cast(g, v, computed) for v in (x, w))
     lead = (n["input_batch_dimension"], n["input_feature_dimension"])
-    x = _moved(g, x, [*lead, *n["input_spatial_dimensions"]])
+    x = permuted(g, x, [*lead, *n["input_spatial_dimensions"]])
     out = (n["kernel_output_feature_dimension"], n["kernel_input_feature_dimension"])
-    w = _moved(g, w, [*out, *n["kernel_spatial_dimensions"]])
+    w = permuted(g, w, [*out, *n["kernel_spatial_dimensions"]])
     flipped = [i + 2 for i, turned in enumerate(op.attr("window_reversal", ())) if turned]
     if flipped:
         w = reverse(g, w, flipped)
@@ -69,16 +70,7 @@ def _convolution(op: Op, pads: list[Any]) -> str:
         result = _grouped(op, x, w, pads)
     result = cast(g, result, op.out_dtype())
     back = (n["output_batch_dimension"], n["output_feature_dimension"])
-    return _moved(g, result, inverse([*back, *n["output_spatial_dimensions"]]))
-
-
-def _moved(g: GraphBuilder, x: str, order: list[int]) -> str:
-    if order == list(range(len(order))):
-        return x
-    constant = g.get_constant(x)
-    if constant is not None:
-        return str(g.make_initializer(None, np.ascontiguousarray(constant.transpose(order))))
-    return str(g.op.Transpose(x, perm=order))
+    return permuted(g, result, inverse([*back, *n["output_spatial_dimensions"]]))
 
 
 def _grouped(op: Op, x: str, w: str, pads: list[Any]) -> str:

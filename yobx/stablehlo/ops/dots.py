@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from yobx.lowering.casts import cast
+from yobx.lowering.layout import permuted
 from yobx.stablehlo.op import Op
 from yobx.stablehlo.registry import register_stablehlo_op_converter
 from yobx.xbuilder import GraphBuilder
@@ -65,8 +66,8 @@ def _matmul(
     free: tuple[Axes, Axes],
 ) -> str:
     """``MatMul`` of `(batch..., free..., k)` and `(batch..., k, free)`; vectors as they are."""
-    x = _transposed(op.g, x, (*batch[0], *free[0], *inner[0]))
-    y = _transposed(op.g, y, (*batch[1], *inner[1], *free[1]))
+    x = permuted(op.g, x, (*batch[0], *free[0], *inner[0]))
+    y = permuted(op.g, y, (*batch[1], *inner[1], *free[1]))
     if batch[0] and not free[0]:
         x = op.g.op.Unsqueeze(x, np.array([-2]))
     if batch[0] and not free[1]:
@@ -76,20 +77,11 @@ def _matmul(
     return str(op.g.op.Squeeze(result, np.array(lost)) if lost else result)
 
 
-def _transposed(g: GraphBuilder, x: str, order: Axes) -> str:
-    if order == tuple(range(len(order))):
-        return x
-    constant = g.get_constant(x)
-    if constant is not None:
-        return str(g.make_initializer(None, np.ascontiguousarray(constant.transpose(order))))
-    return str(g.op.Transpose(x, perm=list(order)))
-
-
 def _outer(op: Op, x: str, y: str, batch: tuple[Axes, Axes], free: tuple[Axes, Axes]) -> str:
     """No contraction: a broadcast multiplication."""
     g = op.g
-    x = _transposed(g, x, (*batch[0], *free[0]))
-    y = _transposed(g, y, (*batch[1], *free[1]))
+    x = permuted(g, x, (*batch[0], *free[0]))
+    y = permuted(g, y, (*batch[1], *free[1]))
     if free[1]:
         x = g.op.Unsqueeze(x, np.arange(-len(free[1]), 0))
     if free[0] and batch[0]:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from yobx.lowering.casts import cast
+from yobx.lowering.layout import matrix_transpose
 from yobx.lowering.transcendental import const, in_float32
 from yobx.stablehlo.op import Op
 from yobx.stablehlo.ops.looping import counted
@@ -42,11 +43,6 @@ def _wide(g: GraphBuilder, x: str, axis: int) -> str:
     return str(g.op.Unsqueeze(x, _last(axis)))
 
 
-def _transpose(g: GraphBuilder, x: str) -> str:
-    rank = g.get_rank(x) or 2
-    return str(g.op.Transpose(x, perm=[*range(rank - 2), rank - 1, rank - 2]))
-
-
 def _stacked_last(g: GraphBuilder, x: str) -> str:
     """Move the axis that a loop stacked from first to last."""
     rank = g.get_rank(x) or 1
@@ -57,16 +53,16 @@ def _stacked_last(g: GraphBuilder, x: str) -> str:
 def convert_cholesky(g: GraphBuilder, op: Op) -> tuple[str, str]:
     """Cholesky factor, and whether the matrix was not positive definite."""
     is_upper = op.attr("mhlo.backend_config", {}).get("uplo") == ord("U")
-    a = _transpose(g, op.x()) if is_upper else op.x()
+    a = matrix_transpose(g, op.x()) if is_upper else op.x()
     factor, failed = _cholesky(op, a)
-    return _transpose(g, factor) if is_upper else factor, failed
+    return matrix_transpose(g, factor) if is_upper else factor, failed
 
 
 @register_stablehlo_op_converter("stablehlo.cholesky")
 def convert_stablehlo_cholesky(g: GraphBuilder, op: Op) -> str:
     """The factor alone."""
     factor, _ = _cholesky(op, op.x())
-    return factor if op.attr("lower", True) else _transpose(g, factor)
+    return factor if op.attr("lower", True) else matrix_transpose(g, factor)
 
 
 def _cholesky(op: Op, a: str) -> tuple[str, str]:
@@ -120,15 +116,15 @@ def solve_triangular(op: Op, *, left: bool, lower: bool, transposed: bool, unit:
     dtype = g.get_type(a)
     a, b = (in_float32(g, v) for v in (a, b))
     if not left:  # x a = b is a' x' = b'
-        b, transposed = _transpose(g, b), not transposed
+        b, transposed = matrix_transpose(g, b), not transposed
     if transposed:
-        a, lower = _transpose(g, a), not lower
+        a, lower = matrix_transpose(g, a), not lower
     if not lower:
         a, b = _turned(g, a, (-2, -1)), _turned(g, b, (-2,))
     x = _forward(g, a, b, _size(op, -1), unit)
     if not lower:
         x = _turned(g, x, (-2,))
-    return cast(g, x if left else _transpose(g, x), dtype)
+    return cast(g, x if left else matrix_transpose(g, x), dtype)
 
 
 def _turned(g: GraphBuilder, x: str, axes: tuple[int, ...]) -> str:

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from yobx.lowering import shapes
-from yobx.lowering.conv import conv, conv_transpose, permute_weights
+from yobx.lowering.conv import conv, conv_transpose
+from yobx.lowering.layout import permuted
 from yobx.lowering.legalise import legal
 from yobx.lowering.padding import Window, same_pads
 from yobx.lowering.shapes import Dim
@@ -55,7 +56,7 @@ def convert_conv(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: A
     window = window_of(op, kernel[:n], _WEIGHT_FORMAT[n])
 
     def compute(x: str, names: list[str] | None) -> str:
-        w = permute_weights(g, op.inputs[1].name, order, "oi")
+        w = permuted(g, op.inputs[1].name, order, "oi")
         pairs = padding_pairs(g, op, x, window, _WEIGHT_FORMAT[n])
         return conv(g, x, w, window, pairs, group=group, outputs=names, name=op.name)
 
@@ -78,7 +79,7 @@ def convert_general_conv(g: GraphBuilder, sts: dict[str, Any], outputs: list[str
     window = Window(kernel[:n], strides, spatial(given, last) if given else (1,) * n)
     x = op.inputs[0].name
     first = shapes.rank(g, x) if last else 0
-    w = permute_weights(g, op.inputs[1].name, [n + 1, n, *range(n)], "oi")
+    w = permuted(g, op.inputs[1].name, [n + 1, n, *range(n)], "oi")
     if last:
         x = g.op.Transpose(x, perm=[0, first - 1, *range(1, first - 1)])
     pairs = _general_pairs(g, op, x, window, last)
@@ -145,7 +146,7 @@ def convert_conv_transpose(
     last, _ = data_format(op, default)
 
     def compute(x: str, names: list[str] | None) -> str:
-        w = permute_weights(g, op.inputs[1].name, [n + 1, n, *range(n)], "io")
+        w = permuted(g, op.inputs[1].name, [n + 1, n, *range(n)], "io")
         sizes = _wanted_sizes(g, op, n, last)
         begins = _begins(g, op, x, window, sizes, last=last)
         group = _transpose_groups(g, op, last, kernel[-2])

@@ -9,6 +9,7 @@ import numpy as np
 from yobx.lowering import shapes
 from yobx.lowering.casts import cast
 from yobx.lowering.diagonals import row_minus_column, zero_like
+from yobx.lowering.layout import matrix_transpose
 from yobx.lowering.linalg import cholesky, eliminate, identity_like, solve
 from yobx.tensorflow.ops._op import attr, rank, require_constant, unsupported
 from yobx.tensorflow.register import register_tf_op_converter
@@ -31,10 +32,7 @@ def _finish(g: GraphBuilder, op: Any, value: str, outputs: list[str], index: int
 
 def _flipped(g: GraphBuilder, op: Any, x: str) -> str:
     """Return the matrix, transposed if the op says ``adjoint``."""
-    if not bool(attr(op, "adjoint", False)):
-        return x
-    n = shapes.rank(g, x)
-    return str(g.op.Transpose(x, perm=[*range(n - 2), n - 1, n - 2]))
+    return matrix_transpose(g, x) if bool(attr(op, "adjoint", False)) else x
 
 
 @register_tf_op_converter(("MatrixInverse", "BatchMatrixInverse"), dtypes=_KINDS)
@@ -116,9 +114,7 @@ def convert_solve_ls(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], o
             op, "only fast=True is supported", "fast=False", "Use tf.linalg.lstsq(fast=True)."
         )
     a, b = op.inputs[0].name, op.inputs[1].name
-    n = rank(g, op, 0)
-    perm = [*range(n - 2), n - 1, n - 2]
-    turned = g.op.Transpose(a, perm=perm)
+    turned = matrix_transpose(g, a, rank(g, op, 0))
     weight = float(require_constant(g, op, 2, "l2_regularizer"))
     gram = g.op.MatMul(turned, a)
     if weight:
@@ -132,7 +128,7 @@ def convert_solve_ls(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], o
 def convert_tridiagonal(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """Product of a matrix with three diagonals, given as rows, and a matrix."""
     above, main, below, x = (i.name for i in op.inputs)
-    columns = [g.op.Transpose(d, perm=_swap(shapes.rank(g, d))) for d in (above, main, below)]
+    columns = [matrix_transpose(g, d) for d in (above, main, below)]
     axis = np.array([-2], np.int64)
     far = np.array([np.iinfo(np.int64).max], np.int64)
     n = shapes.rank(g, x)
@@ -146,7 +142,3 @@ def convert_tridiagonal(g: GraphBuilder, sts: dict[str, Any], outputs: list[str]
     terms = [g.op.Mul(c, v) for c, v in zip(columns, (following, x, previous), strict=True)]
     total = g.op.Add(g.op.Add(terms[0], terms[1]), terms[2])
     return _finish(g, op, total, outputs)
-
-
-def _swap(n: int) -> list[int]:
-    return [*range(n - 2), n - 1, n - 2]

@@ -8,22 +8,11 @@ import numpy as np
 
 from yobx.lowering.casts import cast
 from yobx.lowering.einsum import einsum
+from yobx.lowering.layout import matrix_transpose
 from yobx.lowering.legalise import legal
 from yobx.tensorflow.ops._op import FLOATS, INTS, UINTS, attr, out_dtype, rank
 from yobx.tensorflow.register import register_tf_op_converter
 from yobx.xbuilder import GraphBuilder
-
-
-def _swapped(g: GraphBuilder, x: str, n: int, swap: bool) -> str:
-    """Return ``x`` with its last two axes exchanged; a constant is exchanged while converting."""
-    if not swap:
-        return x
-    perm = [*range(n - 2), n - 1, n - 2]
-    value = g.get_constant(x)
-    if value is None:
-        return str(g.op.Transpose(x, perm=perm))
-    name = f"{g.alias(x, x)}/transposed"  # a local name would not tell weights apart
-    return name if g.has_name(name) else g.make_initializer(name, np.transpose(value, perm))
 
 
 def _flag(op: Any, *names: str) -> bool:
@@ -40,8 +29,10 @@ def _flag(op: Any, *names: str) -> bool:
 def convert_matmul(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """Product of matrices, or of stacks of matrices that broadcast."""
     a, b = (i.name for i in op.inputs)
-    a = _swapped(g, a, rank(g, op, 0), _flag(op, "transpose_a", "adj_x"))
-    b = _swapped(g, b, rank(g, op, 1), _flag(op, "transpose_b", "adj_y"))
+    if _flag(op, "transpose_a", "adj_x"):
+        a = matrix_transpose(g, a, rank(g, op, 0))
+    if _flag(op, "transpose_b", "adj_y"):
+        b = matrix_transpose(g, b, rank(g, op, 1))
     wanted = out_dtype(op)
     if g.get_type(a) != wanted:
         a, b = cast(g, a, wanted), cast(g, b, wanted)
