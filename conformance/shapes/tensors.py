@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -22,6 +23,10 @@ FLOAT = int(TensorProto.FLOAT)
 MAX_RANK = 4
 INPUTS: dict[str, list[int | str]] = {"x": ["n", "m", 4], "y": ["n", 4], "z": ["m", "k"], "w": [4]}
 PLACES: list[Any] = [0, [0], [-1, 0], [[0, 0]]]
+
+
+class NodeRefusedError(Exception):
+    """The engine says that a node can never run."""
 
 
 @dataclass
@@ -58,6 +63,17 @@ class Graph:
             return []
         self.nodes.append(node)
         return names
+
+    def one(self, op_type: str, inputs: list[str], **attributes: Any) -> str:
+        """Add a node that others are to use.
+
+        Raises:
+            NodeRefusedError: The engine refuses it.
+        """
+        found = self.add(op_type, inputs, **attributes)
+        if not found:
+            raise NodeRefusedError(op_type)
+        return found[0]
 
     def keep(self, names: list[str]) -> None:
         """Let later nodes use these float tensors, if their rank is known and small."""
@@ -112,7 +128,7 @@ def matmul(graph: Graph) -> None:
     if graph.choose.flag() and graph.rank(right) > 1:
         rank = graph.rank(right)
         perm = [*range(rank - 2), rank - 1, rank - 2]
-        (right,) = graph.add("Transpose", [right], perm=perm)
+        right = graph.one("Transpose", [right], perm=perm)
     graph.keep(graph.add("MatMul", [left, right]))
 
 
@@ -156,12 +172,12 @@ def slice_(graph: Graph) -> None:
 def slice_by_size(graph: Graph) -> None:
     """A slice whose limit is computed from a size."""
     name, other = pick(graph, 1), pick(graph, 1)
-    (sizes,) = graph.add("Shape", [other])
-    (size,) = graph.add("Gather", [sizes, graph.constant([axis_for(graph, other)])])
+    sizes = graph.one("Shape", [other])
+    size = graph.one("Gather", [sizes, graph.constant([axis_for(graph, other)])])
     if graph.choose.flag():
-        (size,) = graph.add("Sub", [size, graph.constant([graph.choose.integer(-1, 2)])])
+        size = graph.one("Sub", [size, graph.constant([graph.choose.integer(-1, 2)])])
     if graph.choose.flag():
-        (size,) = graph.add("Neg", [size])
+        size = graph.one("Neg", [size])
     axis = graph.constant([axis_for(graph, name)])
     limits = [size, graph.constant([2**62])] if graph.choose.flag() else [graph.constant([0]), size]
     graph.keep(graph.add("Slice", [name, *limits, axis]))
@@ -199,11 +215,11 @@ def reshape(graph: Graph) -> None:
             parts.append(graph.constant([-1]))
         elif kind in ("size", "product"):
             other = name if graph.choose.flag() and graph.rank(name) else pick(graph, 1)
-            (sizes,) = graph.add("Shape", [other])
-            (part,) = graph.add("Gather", [sizes, graph.constant([axis_for(graph, other)])])
+            sizes = graph.one("Shape", [other])
+            part = graph.one("Gather", [sizes, graph.constant([axis_for(graph, other)])])
             if kind == "product":
-                (second,) = graph.add("Gather", [sizes, graph.constant([axis_for(graph, other)])])
-                (part,) = graph.add("Mul", [part, second])
+                second = graph.one("Gather", [sizes, graph.constant([axis_for(graph, other)])])
+                part = graph.one("Mul", [part, second])
             parts.append(part)
         else:
             parts.append(graph.constant([0 if kind == "zero" else graph.choose.one_of([1, 2, 4])]))
@@ -215,7 +231,7 @@ def reshape(graph: Graph) -> None:
 
 def expand(graph: Graph) -> None:
     """To the shape of another tensor."""
-    (sizes,) = graph.add("Shape", [pick(graph)])
+    sizes = graph.one("Shape", [pick(graph)])
     graph.keep(graph.add("Expand", [pick(graph), sizes]))
 
 
@@ -267,7 +283,7 @@ def pool(graph: Graph) -> None:
 
 def non_zero(graph: Graph) -> None:
     """A size that depends on data."""
-    (places,) = graph.add("NonZero", [pick(graph, 1)])
+    places = graph.one("NonZero", [pick(graph, 1)])
     graph.keep(graph.add("Cast", [places], to=FLOAT))
 
 
@@ -283,7 +299,8 @@ def tensor_model(choose: Chooser) -> onnx.ModelProto:
     graph = Graph(choose)
     binary(graph)
     for _ in range(choose.integer(1, 8)):
-        choose.one_of(STEPS)(graph)
+        with contextlib.suppress(NodeRefusedError):
+            choose.one_of(STEPS)(graph)
     if not graph.nodes:
         graph.add("Identity", ["x"])
     return graph.model()

@@ -10,6 +10,7 @@ from tests.onnx_optim.running import dims, infer, parse
 from yobx.errors import ArgumentError, InternalError, ShapeContradictionError, ShapeError
 from yobx.onnx_optim import (
     NodeView,
+    OptimDim,
     OptimOptional,
     OptimSequence,
     OptimShape,
@@ -316,3 +317,15 @@ def test_sequences_unknown_differs_from_empty() -> None:
     assert not listed.element().shape.has_rank()
     with pytest.raises(ArgumentError, match="2 shapes"):
         OptimSequence(TensorType.kFloat, [[1], [2]], length=3)
+
+
+def test_a_divisor_that_must_be_zero_is_not_divided_by() -> None:
+    context = ShapesContext()
+    context.add_constraint("s", 0)
+    assert context.simplify("s + n") == "n"
+    assert context.simplify("n//s") == "n//s"
+    context.add_constraint("n//t", "m")
+    context.add_constraint("t", 0)
+    assert context.simplify("2*t + k") == "k"
+    with pytest.raises(ShapeError, match="divisor"):
+        OptimDim("n//s").substitute({"s": 0})

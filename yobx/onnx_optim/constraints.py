@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
-from yobx.errors import ShapeContradictionError
+from yobx.errors import ShapeContradictionError, ShapeError
 from yobx.onnx_optim import polynomial as poly
 from yobx.onnx_optim.optim_dim import DimLike, OptimDim, of_terms
-from yobx.onnx_optim.polynomial import ExpressionTooLargeError
 
 __all__ = ["Constraints"]
 
@@ -53,7 +52,7 @@ class Constraints:
             )
         self._equal[_ordered(left, right)] = None
         self.token = next(_TOKENS)
-        with contextlib.suppress(ExpressionTooLargeError):  # the equality itself stays recorded
+        with contextlib.suppress(ShapeError):  # the equality itself stays recorded
             self._solve(left, right)
         return True
 
@@ -102,7 +101,7 @@ class Constraints:
             return
         _, name, value = best
         step = {name: value}
-        self._solved = {k: v.substitute(step) for k, v in self._solved.items()} | {name: value}
+        self._solved = {k: _replaced(v, step) for k, v in self._solved.items()} | {name: value}
 
     def simplify(self, dim: DimLike) -> OptimDim:
         """``dim`` rewritten with the equalities known."""
@@ -111,10 +110,7 @@ class Constraints:
             return whole
         if self._solved.keys().isdisjoint(whole.symbols()):
             return whole
-        try:
-            return whole.substitute(self._solved)
-        except ExpressionTooLargeError:
-            return whole
+        return _replaced(whole, self._solved)
 
     def solutions(self) -> dict[str, OptimDim]:
         """Symbols that an equality expresses by others."""
@@ -184,6 +180,14 @@ class Constraints:
         self._at_most.clear()
         self._solved = self._parent._solved if self._parent else {}
         self.token = next(_TOKENS)
+
+
+def _replaced(dim: OptimDim, values: Mapping[str, OptimDim]) -> OptimDim:
+    """The dimension with symbols replaced, or as it is where that says nothing."""
+    try:
+        return dim.substitute(values)
+    except ShapeError:  # too large, or it divides by a size that must be 0
+        return dim
 
 
 def _ordered(a: OptimDim, b: OptimDim) -> tuple[OptimDim, OptimDim]:

@@ -139,14 +139,17 @@ class NodeView:
         self.tainted = True
         names = self.proto.output
         value = names[output] if output < len(names) else ""
-        return self.context.fresh_symbol(
-            f"{self.op_type}_{value}_d{axis}",
-            reason=reason,
-            node=self,
-            value=value,
-            axis=axis,
-            upper=upper,
-        )
+        try:
+            return self.context.fresh_symbol(
+                f"{self.op_type}_{value}_d{axis}",
+                reason=reason,
+                node=self,
+                value=value,
+                axis=axis,
+                upper=upper,
+            )
+        except ShapeContradictionError as error:
+            self.fail(str(error), ShapeContradictionError)
 
     def equal(self, a: DimLike, b: DimLike) -> bool:
         """State that two dimensions are equal in every run in which this node succeeds."""

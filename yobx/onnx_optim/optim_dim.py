@@ -228,12 +228,20 @@ class OptimDim:
             ) from None
 
     def substitute(self, mapping: Mapping[str, DimLike]) -> OptimDim:
-        """The dimension with symbols replaced by dimensions."""
+        """The dimension with symbols replaced by dimensions.
+
+        Raises:
+            ShapeError: A divisor becomes zero, or the expression too large.
+        """
         if self._int is not None or not mapping:
             return self
-        return of_terms(
-            dv.substitute(self._terms, {k: OptimDim(v)._terms for k, v in mapping.items()})
-        )
+        terms = {k: OptimDim(v)._terms for k, v in mapping.items()}
+        try:
+            return of_terms(dv.substitute(self._terms, terms))
+        except ZeroDivisionError:
+            raise ShapeError(
+                f"A divisor must not be zero. Received: {self} with {dict(mapping)}."
+            ) from None
 
     def bounds(self) -> tuple[int | None, int | None]:
         """Inclusive lower and upper bounds that hold for all symbols ``>= 0``."""

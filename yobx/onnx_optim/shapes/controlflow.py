@@ -296,7 +296,10 @@ class _Ending:
                 start[str(symbol)] = state.shape[axis]
             elif isinstance(state, OptimSequence) and state.length is not None:
                 start[str(symbol)] = state.length
-        return dim.substitute(start)
+        try:
+            return dim.substitute(start)
+        except ShapeError:  # such a division by zero ends the run, if there is an iteration
+            return dim
 
 
 def _mentions(descriptor: Descriptor, names: frozenset[str]) -> bool:
