@@ -98,3 +98,24 @@ def test_lower_bounds_can_be_read(tmp_path: Path) -> None:
     )
     bounds = dict(line.split("==") for line in target.read_text().splitlines())
     assert {"onnx", "numpy", "tensorflow", "jax", "onnxruntime", "pytest"} <= set(bounds)
+
+
+def test_the_operation_of_contributing_works(monkeypatch: pytest.MonkeyPatch) -> None:
+    import numpy as np
+    import tensorflow as tf
+
+    from yobx.tensorflow import register as registry
+    from yobx.tensorflow.ops import register
+    from yobx.verification import check_conversion
+
+    register()
+    for table in (registry.TF_OP_CONVERTERS, registry._REGISTRATIONS):
+        monkeypatch.delitem(table, "Softsign")
+    (code,) = (text for kind, text in _blocks(ROOT / "CONTRIBUTING.md") if kind == "python")
+    assert len(code.splitlines()) <= 20
+    namespace: dict[str, Any] = {"__name__": "contributing"}
+    exec(compile(code, "<CONTRIBUTING.md>", "exec"), namespace)
+    assert registry.get_tf_op_converter("Softsign") is namespace["convert_softsign"]
+    for dtype in sorted(registry.get_tf_op_registrations()["Softsign"].dtypes or ()):
+        x = np.linspace(-4, 4, 12).reshape(3, 4).astype(dtype)
+        check_conversion(tf.function(tf.nn.softsign), (x,)).raise_if_failed()
