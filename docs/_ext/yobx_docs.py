@@ -48,6 +48,24 @@ class SupportedOps(SphinxDirective):
         return [count, _table(["operation", "dtypes or versions", "written in"], cells)]
 
 
+class WithoutRule(SphinxDirective):
+    """``yobx-without-rule::``: operators of the installed onnx without a shape rule."""
+
+    def run(self) -> list[nodes.Node]:
+        """Compare the schemas with the registry."""
+        from yobx.onnx_optim.registry import operators_without_rule
+
+        missing, total = operators_without_rule()
+        text = f"{len(missing)} of the {total} operators of the onnx release this was built with"
+        found: list[nodes.Node] = [nodes.paragraph("", f"{text}{':' if missing else '.'}")]
+        if missing:
+            items = [
+                nodes.list_item("", nodes.paragraph("", "", nodes.literal("", m))) for m in missing
+            ]
+            found.append(nodes.bullet_list("", *items))
+        return found
+
+
 class CommandLine(SphinxDirective):
     """``yobx-cli::``: the help of every command, as the terminal shows it."""
 
@@ -76,5 +94,6 @@ def _help(parser: argparse.ArgumentParser) -> nodes.literal_block:
 def setup(app: Any) -> dict[str, bool]:
     """Register the directives."""
     app.add_directive("yobx-ops", SupportedOps)
+    app.add_directive("yobx-without-rule", WithoutRule)
     app.add_directive("yobx-cli", CommandLine)
     return {"parallel_read_safe": True}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import onnx
 import pytest
 
@@ -82,3 +83,29 @@ def test_unreadable_models(
 def test_explain_an_unknown_name(path: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["infer", path, "--explain", "absent"]) == ExitCode.USAGE
     assert "no value of that name" in capsys.readouterr().err
+
+
+def test_explain_a_value(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "data.onnx"
+    text = MODEL.replace("y = Concat <axis = 0> (sum, x)", "z = NonZero (sum) y = Transpose (z)")
+    onnx.save_model(onnx.parser.parse_model(text.replace("float[a, b] y", "int64[a, 2] y")), path)
+    assert main(["infer", str(path), "--explain", "y", "-q"]) == ExitCode.OK
+    shown = capsys.readouterr().out
+    assert "NonZero" in shown
+    assert "at most 4*n" in shown
+
+
+def test_a_model_is_written_next_to_its_weights(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = onnx.parser.parse_model(MODEL.replace("Add(x, x)", "Add(x, w)"))
+    weight = onnx.numpy_helper.from_array(np.ones((1, 4), np.float32), "w")
+    model.graph.initializer.append(weight)
+    path = tmp_path / "in" / "model.onnx"
+    path.parent.mkdir()
+    onnx.save_model(model, path, save_as_external_data=True, location="w.bin", size_threshold=0)
+    assert main(["infer", str(path), "-q", "-o", str(tmp_path / "out.onnx")]) == ExitCode.USAGE
+    assert "next to them" in capsys.readouterr().err
+    target = path.with_name("out.onnx")
+    assert main(["infer", str(path), "-q", "-o", str(target)]) == ExitCode.OK
+    assert onnx.numpy_helper.to_array(onnx.load(target).graph.initializer[0]).sum() == 4

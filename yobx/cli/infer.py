@@ -6,11 +6,15 @@ import argparse
 import json
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from yobx.cli.console import Screen
 from yobx.cli.outcome import ExitCode
 from yobx.cli.values import ValueRow, rows
 from yobx.errors import ArgumentError, ShapeContradictionError, ShapeError
+
+if TYPE_CHECKING:
+    from onnx import ModelProto
 
 __all__ = ["run"]
 
@@ -47,11 +51,24 @@ def run(options: argparse.Namespace, screen: Screen) -> ExitCode:
         )
     _summarise(found, screen)
     if options.output:
-        from onnx import save_model
-
-        save_model(model, options.output)
-        screen.note(f"written: {options.output}")
+        _write(model, path, Path(options.output), screen)
     return ExitCode.OK
+
+
+def _write(model: ModelProto, source: Path, target: Path, screen: Screen) -> None:
+    """Write the model; weights in other files are found from its folder, so it must stay there."""
+    from onnx import TensorProto, save_model
+
+    external = [t.name for t in model.graph.initializer if t.data_location == TensorProto.EXTERNAL]
+    if external and source.resolve().parent != target.resolve().parent:
+        raise ArgumentError(
+            f"A model whose weights are in other files is written next to them. Received: "
+            f"--output {target}, and {source} has {len(external)} such weights. "
+            f"Try --output {source.parent / target.name}",
+            argument="output",
+        )
+    save_model(model, target)
+    screen.note(f"written: {target}")
 
 
 def _summarise(found: list[ValueRow], screen: Screen) -> None:

@@ -163,7 +163,7 @@ def explain(context: ShapesContext, name: str) -> Explanation:
     Raises:
         ShapeError: Nothing of that name is known.
     """
-    origins = context.session.origins
+    origin_of = context.session.origin_of
     producers = _Producers()
     steps: list[Step] = []
     queue: list[tuple[str, int]] = [(name, 0)]
@@ -175,7 +175,7 @@ def explain(context: ShapesContext, name: str) -> Explanation:
         seen.add(current)
         scope = owner_of(context, current)
         if scope is None:
-            origin = origins.get(current)
+            origin = origin_of(current)
             if origin is None:
                 if depth == 0:
                     raise ShapeError(
@@ -194,7 +194,7 @@ def explain(context: ShapesContext, name: str) -> Explanation:
         node = "" if made is None else describe_node(*made)
         known = describe(descriptor) + _at_most(context, descriptor)
         steps.append(Step(current, known, node, _reason(scope, current), depth))
-        queue += [(s, depth + 1) for s in sorted(symbols_in(descriptor)) if s in origins]
+        queue += [(s, depth + 1) for s in sorted(symbols_in(descriptor)) if origin_of(s)]
         if made is not None and is_vague(descriptor):
             sources = sorted(captured_names(made[1]))
             queue += [(i, depth + 1) for i in sources if _interesting(scope, i)]
@@ -212,8 +212,8 @@ def _at_most(context: ShapesContext, descriptor: Descriptor) -> str:
     """The greatest shape, when data decide the shape and bounds of all its sizes are known."""
     if not isinstance(descriptor, OptimTensor) or not descriptor.shape.has_rank():
         return ""
-    origins = context.session.origins
-    decided = {s for s in descriptor.shape.symbols() if s in origins and origins[s].op_type}
+    found = map(context.session.origin_of, descriptor.shape.symbols())
+    decided = [origin for origin in found if origin is not None and origin.op_type]
     most = [context.upper_bound(dim) for dim in descriptor.shape] if decided else []
     if not most or None in most:
         return ""
@@ -229,8 +229,7 @@ def _interesting(context: ShapesContext, name: str) -> bool:
     found = context.lookup(name)
     if found is None:
         return False
-    generated = context.session.origins
-    return is_vague(found) or any(s in generated for s in symbols_in(found))
+    return is_vague(found) or any(map(context.session.origin_of, symbols_in(found)))
 
 
 def blame(
@@ -250,16 +249,16 @@ def blame(
 
         root = ShapesContext()
         compute_shapes(root, load_model(model), policy="check")
-    origins = root.session.origins
+    origin_of = root.session.origin_of
     counts: Counter[tuple[str, str]] = Counter()
     producers = _Producers()
     for scope in all_contexts(root):
         causes: dict[str, frozenset[tuple[str, str]]] = {}
         for name, descriptor in scope.values.items():
             found = {
-                (origins[s].node or f"input {origins[s].value!r}", origins[s].reason)
-                for s in symbols_in(descriptor)
-                if s in origins
+                (origin.node or f"input {origin.value!r}", origin.reason)
+                for origin in map(origin_of, symbols_in(descriptor))
+                if origin is not None
             }
             if is_vague(descriptor):
                 found |= _causes(scope, name, producers, causes)

@@ -8,13 +8,22 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import onnx
+
 from yobx.errors import ArgumentError
 from yobx.onnx_optim.optim_sequence import Descriptor
 
 if TYPE_CHECKING:
     from yobx.onnx_optim.node_view import NodeView
 
-__all__ = ["Registry", "ShapeFunction", "ShapeRule", "load_rules", "register_shape_function"]
+__all__ = [
+    "Registry",
+    "ShapeFunction",
+    "ShapeRule",
+    "load_rules",
+    "operators_without_rule",
+    "register_shape_function",
+]
 
 RuleResult: TypeAlias = "Descriptor | Sequence[Descriptor | None]"
 Steps: TypeAlias = "Generator[Generator[Any, Any, Any], Any, RuleResult]"
@@ -122,6 +131,18 @@ def load_rules() -> Registry:
             _LOADED.add(module)
         REGISTRY.generation += 1
     return REGISTRY
+
+
+def operators_without_rule() -> tuple[list[str], int]:
+    """Operators of the installed onnx that have no rule of their own, and the number of all."""
+    registry = load_rules()
+    schemas = [schema for schema in onnx.defs.get_all_schemas() if not schema.deprecated]
+    missing = [
+        f"{schema.domain or 'ai.onnx'}::{schema.name}"
+        for schema in schemas
+        if registry.find(schema.domain, schema.name, schema.since_version) is None
+    ]
+    return sorted(missing), len(schemas)
 
 
 def register_shape_function(

@@ -64,6 +64,7 @@ class Session:
         logging: Whether the log is kept.
         policy: What declared types mean: ``"ignore"``, ``"check"`` or ``"strict"``.
         contradictions: Declarations that a run refutes.
+        doubts: Declarations to be judged once all nodes have said which sizes are equal.
         assumptions: Equations that declarations claim and nothing proves.
         input_symbols: Symbols of the sizes of the graph's inputs.
         declared_names: Generated symbol that each declared name stands for.
@@ -81,6 +82,7 @@ class Session:
     logging: bool = False
     policy: str = "ignore"
     contradictions: list[Any] = field(default_factory=list)
+    doubts: list[Callable[[], None]] = field(default_factory=list)
     assumptions: list[str] = field(default_factory=list)
     input_symbols: set[str] = field(default_factory=set)
     declared_names: dict[str, OptimDim] = field(default_factory=dict)
@@ -129,6 +131,14 @@ class Session:
         self.events.append(event)
         for listener in self.listeners:
             listener(event)
+
+    def origin_of(self, symbol: str) -> Origin | None:
+        """Why a symbol exists, also when a declaration gave it another name."""
+        found = self.origins.get(symbol)
+        known = self.declared_names.get(symbol) if found is None else None
+        if known is not None and known.is_symbol():
+            return self.origins.get(str(known))
+        return found
 
     def is_generated(self, symbol: str) -> bool:
         """True for a symbol that the engine made."""

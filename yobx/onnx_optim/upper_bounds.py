@@ -152,12 +152,12 @@ def upper_bound(
         dim: The size.
         limits: Greatest values of symbols that the caller knows.
     """
-    origins, store = context.session.origins, context.constraints_store
+    session, store = context.session, context.constraints_store
 
     def upper_of(symbol: str) -> OptimDim | None:
         if symbol in limits:
             return OptimDim(limits[symbol])
-        origin = origins.get(symbol)
+        origin = session.origin_of(symbol)
         if origin is not None and origin.upper is not None:
             return origin.upper
         itself = OptimDim(symbol) if origin is None or not origin.op_type else None

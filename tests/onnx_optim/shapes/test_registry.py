@@ -16,7 +16,7 @@ from yobx.onnx_optim import (
     TensorType,
     compute_shapes,
 )
-from yobx.onnx_optim.registry import load_rules
+from yobx.onnx_optim.registry import load_rules, operators_without_rule
 
 RULES = sorted(load_rules(), key=lambda rule: (rule.domain, rule.op_type, rule.since_version))
 NAMES = sorted({(rule.domain, rule.op_type) for rule in RULES})
@@ -142,3 +142,12 @@ def test_odd_attribute_values_are_refused_or_harmless(domain, op_type):
         except ShapeError:
             continue
         assert context.lookup("o0") is not None
+
+
+def test_operators_without_a_rule_are_listed(monkeypatch):
+    missing, total = operators_without_rule()
+    assert missing == []
+    assert total > 200
+    rules = {key: value for key, value in load_rules()._rules.items() if key != ("", "Relu")}
+    monkeypatch.setattr(load_rules(), "_rules", rules)
+    assert operators_without_rule() == (["ai.onnx::Relu"], total)
