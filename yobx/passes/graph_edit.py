@@ -14,6 +14,7 @@ __all__ = [
     "graphs_of",
     "int_constant",
     "known_dims",
+    "producer_of",
     "rank_of",
     "scalar_constant",
 ]
@@ -67,6 +68,17 @@ def scalar_constant(value: ir.Value | None) -> float | None:
     if array is None or array.size != 1 or array.dtype.kind in "OUSc":
         return None
     return float(array.reshape(-1)[0])
+
+
+def producer_of(value: ir.Value | None, op_type: str) -> ir.Node | None:
+    """Returns the node of a standard operator that makes a value, ``None`` for any other.
+
+    Args:
+        value: Value or omitted input.
+        op_type: Operator.
+    """
+    node = None if value is None else value.producer()
+    return node if node is not None and node.op_type == op_type and not node.domain else None
 
 
 def rank_of(value: ir.Value | None) -> int | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import onnx_ir as ir
 
-from yobx.passes.graph_edit import graphs_of, known_dims, scalar_constant
+from yobx.passes.graph_edit import graphs_of, known_dims, producer_of, scalar_constant
 
 __all__ = ["merge_hard_sigmoid"]
 
@@ -37,7 +37,7 @@ def merge_hard_sigmoid(model: ir.Model) -> None:
 def _match(node: ir.Node) -> tuple[ir.Value, float, float] | None:
     """Reads a node as ``clip(alpha * x + beta, 0, 1)``."""
     for index in (0, 1) if node.op_type == "Mul" else (0,):
-        clip = _producer(node.inputs[index], "Clip")
+        clip = producer_of(node.inputs[index], "Clip")
         number = scalar_constant(node.inputs[1 - index])
         if clip is None or not number or len(clip.inputs) != 3:
             continue
@@ -53,17 +53,12 @@ def _match(node: ir.Node) -> tuple[ir.Value, float, float] | None:
 
 def _shifted(value: ir.Value | None) -> tuple[ir.Value, float] | None:
     """Reads a value as ``x + shift``; the shift is 0 where it went into a convolution."""
-    add = _producer(value, "Add")
+    add = producer_of(value, "Add")
     for source, other in () if add is None else (add.inputs, add.inputs[::-1]):
         shift = scalar_constant(other)
         if source is not None and shift is not None:
             return source, shift
     return None if value is None else (value, 0.0)
-
-
-def _producer(value: ir.Value | None, op_type: str) -> ir.Node | None:
-    node = None if value is None else value.producer()
-    return node if node is not None and node.op_type == op_type and not node.domain else None
 
 
 def _keeps_shape(source: ir.Value, node: ir.Node) -> bool:

@@ -15,6 +15,7 @@ from yobx.passes.graph_edit import (
     graphs_of,
     int_constant,
     known_dims,
+    producer_of,
     rank_of,
     scalar_constant,
 )
@@ -83,10 +84,10 @@ class _Result:
 
 
 def _moments(sqrt: ir.Node) -> _Moments | None:
-    added = _producer(sqrt.inputs[0], "Add")
+    added = producer_of(sqrt.inputs[0], "Add")
     for variance, epsilon in _both_ways(added):
         centred = _squared(_mean_of(variance))
-        subtraction = _producer(centred, "Sub")
+        subtraction = producer_of(centred, "Sub")
         if centred is None or subtraction is None:
             continue
         x, mean = subtraction.inputs
@@ -104,11 +105,6 @@ def _moments(sqrt: ir.Node) -> _Moments | None:
     return None
 
 
-def _producer(value: ir.Value | None, op_type: str) -> ir.Node | None:
-    node = None if value is None else value.producer()
-    return node if node is not None and node.op_type == op_type and not node.domain else None
-
-
 def _both_ways(node: ir.Node | None) -> list[tuple[ir.Value | None, ir.Value | None]]:
     if node is None or len(node.inputs) != 2:
         return []
@@ -118,7 +114,7 @@ def _both_ways(node: ir.Node | None) -> list[tuple[ir.Value | None, ir.Value | N
 
 def _mean_of(value: ir.Value | None) -> ir.Value | None:
     """What a ReduceMean that keeps its axes is the mean of."""
-    node = _producer(value, "ReduceMean")
+    node = producer_of(value, "ReduceMean")
     if node is None:
         return None
     keep = node.attributes.get("keepdims")
@@ -127,7 +123,7 @@ def _mean_of(value: ir.Value | None) -> ir.Value | None:
 
 def _last_axes(value: ir.Value | None) -> int | None:
     """How many of the last axes a ReduceMean goes over."""
-    node = _producer(value, "ReduceMean")
+    node = producer_of(value, "ReduceMean")
     rank = rank_of(node.inputs[0]) if node is not None else None
     if node is None or rank is None:
         return None
@@ -141,10 +137,10 @@ def _last_axes(value: ir.Value | None) -> int | None:
 
 
 def _squared(value: ir.Value | None) -> ir.Value | None:
-    product = _producer(value, "Mul")
+    product = producer_of(value, "Mul")
     if product is not None and product.inputs[0] is product.inputs[1]:
         return product.inputs[0]
-    power = _producer(value, "Pow")
+    power = producer_of(value, "Pow")
     if power is not None and scalar_constant(power.inputs[1]) == 2.0:
         return power.inputs[0]
     return None
@@ -186,19 +182,19 @@ def _from_factor(factor: ir.Value, scale: Array | None, moments: _Moments) -> li
 
 def _offset(value: ir.Value | None, factor: ir.Value, moments: _Moments) -> Array | None:
     """Reads ``offset - mean * factor`` in either spelling."""
-    difference = _producer(value, "Sub")
+    difference = producer_of(value, "Sub")
     if difference is not None and _is_product(difference.inputs[1], moments.mean, factor):
         return _fitting(constant(difference.inputs[0]), moments)
-    for product, offset in _both_ways(_producer(value, "Add")):
-        for negative, other in _both_ways(_producer(product, "Mul")):
-            negation = _producer(negative, "Neg")
+    for product, offset in _both_ways(producer_of(value, "Add")):
+        for negative, other in _both_ways(producer_of(product, "Mul")):
+            negation = producer_of(negative, "Neg")
             if negation is not None and negation.inputs[0] is moments.mean and other is factor:
                 return _fitting(constant(offset), moments)
     return None
 
 
 def _is_product(value: ir.Value | None, first: ir.Value, second: ir.Value) -> bool:
-    return any(a is first and b is second for a, b in _both_ways(_producer(value, "Mul")))
+    return any(a is first and b is second for a, b in _both_ways(producer_of(value, "Mul")))
 
 
 def _scaled(value: ir.Value, scale: Array | None, moments: _Moments) -> _Result:
