@@ -9,6 +9,7 @@ import numpy as np
 
 from yobx.errors import OpOccurrence, UnsupportedAttributeError
 from yobx.lowering.legalise import LegalOps, legal
+from yobx.onnx_optim import OptimDim
 from yobx.xbuilder import GraphBuilder
 
 from . import ir
@@ -28,7 +29,7 @@ class Op:
         source: The operation as read.
         scope: Where its values live; converts regions and calls.
         inputs: Its operands, of one real part each.
-        parts: Its operands with both parts of the complex ones, for a converter of pairs.
+        parts: Its operands with both parts of the complex ones.
     """
 
     __slots__ = ("inputs", "parts", "scope", "source")
@@ -43,7 +44,7 @@ class Op:
         self.source = source
         self.scope = scope
         self.inputs = tuple(inputs)
-        self.parts = tuple(parts)
+        self.parts = tuple(parts) or tuple((tensor,) for tensor in self.inputs)
 
     @property
     def g(self) -> GraphBuilder:
@@ -89,8 +90,6 @@ class Op:
         if None not in tensor.type.shape or not tensor.is_full:
             known = tensor.type.static_shape()
             if known is not None:
-                from yobx.onnx_optim import OptimDim
-
                 return tuple(OptimDim(d) for d in known)
         return dims_of(self.g, self.x(index))
 

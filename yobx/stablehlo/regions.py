@@ -10,7 +10,7 @@ import numpy as np
 
 from . import ir
 
-__all__ = ["SortKey", "arg_reduction", "is_identity", "monoid", "sort_keys"]
+__all__ = ["SortKey", "arg_reduction", "is_identity", "monoid", "real_form", "sort_keys"]
 
 #: Operation in the region -> the name of the monoid.
 _MONOIDS = {
@@ -46,6 +46,38 @@ def monoid(block: ir.Block) -> str | None:
     if owner is None or set(owner.operands) != {first, second}:
         return None
     return _MONOIDS.get(owner.name)
+
+
+def real_form(operation: ir.Operation) -> ir.Operation | None:
+    """An operation whose region adds or replaces complex scalars, as it is for either part.
+
+    Args:
+        operation: A ``reduce``, ``reduce_window`` or ``scatter`` on complex tensors.
+
+    Returns:
+        The operation on one part, or ``None`` if the parts do not keep apart.
+    """
+    block = operation.regions[0]
+    if monoid(block) not in ("add", "second", "first"):
+        return None
+    dtype = np.dtype(f"f{block.arguments[0].tensor.dtype.itemsize // 2}")
+    kind = ir.TensorType((), dtype)
+    arguments = [ir.Value(kind, None, i) for i in (0, 1)]
+    step = ir.Operation("stablehlo.add", list(arguments))
+    outputs = {
+        "add": [step.add_result(kind)],
+        "second": arguments[1:],
+        "first": arguments[:1],
+    }[monoid(block) or ""]
+    end = ir.Operation("stablehlo.return", outputs)
+    return ir.Operation(
+        operation.name,
+        operation.operands,
+        operation.attributes,
+        [ir.Block(arguments, [step, end]), *operation.regions[1:]],
+        operation.location,
+        operation.results,
+    )
 
 
 def is_identity(kind: str, dtype: np.dtype[Any], value: np.ndarray[Any, Any] | None) -> bool:

@@ -14,6 +14,7 @@ import numpy as np
 
 from yobx.errors import InternalError
 from yobx.lowering.casts import to_int64
+from yobx.lowering.legalise import legal
 from yobx.xbuilder import GraphBuilder
 
 from .ir import TensorType
@@ -72,7 +73,7 @@ class Tensor:
             return str(g.make_initializer(None, np.broadcast_to(constant, shape).copy()))
         if self.is_full:
             return str(g.op.Unsqueeze(self.compact, np.arange(missing)))
-        return str(g.op.Expand(self.compact, self._target(g)))
+        return str(legal(g).Expand(self.compact, self._target(g)))
 
     def _target(self, g: GraphBuilder) -> Any:
         # Expand broadcasts both ways, so an axis that is covered already may be given as 1.

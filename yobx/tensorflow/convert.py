@@ -13,6 +13,7 @@ import onnx
 import onnx_ir
 
 from yobx.errors import ArgumentError, ConversionError, TraceError
+from yobx.lowering.opsets import DEFAULT_OPSET
 from yobx.tensorflow.arguments import CallArguments
 from yobx.tensorflow.call_check import check_open_axes, check_parameters, prepare_call
 from yobx.tensorflow.captures import captures_of
@@ -22,7 +23,7 @@ from yobx.tensorflow.function_body import convert_operations
 from yobx.tensorflow.graph_walk import needed_operations
 from yobx.tensorflow.layers import LayerIndex
 from yobx.tensorflow.model_kinds import open_model, uses_jax
-from yobx.tensorflow.options import DEFAULT_OPSET, ConvertOptions
+from yobx.tensorflow.options import ConvertOptions
 from yobx.tensorflow.outputs import name_outputs
 from yobx.tensorflow.prescan import check_convertible
 from yobx.tensorflow.progress import Progress
@@ -263,13 +264,15 @@ def _note(model: onnx_ir.Model, facts: Mapping[str, str]) -> None:
 def _declare_inputs(g: GraphBuilder, traced: _Traced) -> None:
     tensors = traced.function.inputs[: len(traced.names)]
     for tensor, name, shape in zip(tensors, traced.names, traced.shapes, strict=True):
-        kind = onnx_type(tensor.dtype.name)
+        is_complex = tensor.dtype.is_complex
+        kind = onnx_type(tensor.dtype.real_dtype.name if is_complex else tensor.dtype.name)
         if kind is None:
             raise ConversionError(
                 "An input is a tensor that ONNX knows. Received: "
                 f"{name!r} of dtype {tensor.dtype.name}. Make it a tensor of numbers or strings."
             )
-        g.make_tensor_input(name, kind, shape)
+        # complex numbers are pairs: a last axis for the real and the imaginary part
+        g.make_tensor_input(name, kind, (*shape, 2) if is_complex and shape is not None else shape)
         if tensor.name != name:
             g.alias(tensor.name, name)
 

@@ -15,7 +15,15 @@ from yobx.verification.dtypes import is_float
 from yobx.verification.inputs import generate
 from yobx.verification.sources import InputSpec, is_tensor
 
-__all__ = ["as_tuple", "fill", "in_precision", "source_arrays", "tensors_of"]
+__all__ = [
+    "as_pairs",
+    "as_tuple",
+    "fill",
+    "from_pairs",
+    "in_precision",
+    "source_arrays",
+    "tensors_of",
+]
 
 
 def as_tuple(args: Any) -> tuple[Any, ...]:
@@ -89,6 +97,20 @@ def _plain(leaf: Any) -> NDArray[Any]:
             dtype=object,
         ).reshape(array.shape)
     return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
+
+
+def as_pairs(array: NDArray[Any]) -> NDArray[Any]:
+    """A complex array as ONNX has it: real, with a last axis for the two parts; others as is."""
+    if isinstance(array, np.ndarray) and array.dtype.kind == "c":
+        return np.stack([array.real, array.imag], axis=-1)
+    return array
+
+
+def from_pairs(array: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
+    """The array that `as_pairs` made of one of this dtype."""
+    if dtype.kind != "c" or array.dtype.kind == "c":
+        return array
+    return np.ascontiguousarray(array).view(dtype)[..., 0]
 
 
 def _is_description(leaf: object) -> bool:

@@ -9,7 +9,7 @@ import numpy as np
 import onnx
 from numpy.typing import NDArray
 
-from yobx.verification.arguments import fill, tensors_of
+from yobx.verification.arguments import as_pairs, fill, from_pairs, tensors_of
 from yobx.verification.bindings import Binding, InputAxes, axes_of_inputs, choose_bindings, resized
 from yobx.verification.boundary import Attempt, one_line
 from yobx.verification.comparison import Allowance, compare
@@ -70,7 +70,7 @@ class _Judgement:
 
     def run(self, requests: Sequence[BindingRequest] | None, *, source: bool) -> None:
         """Runs the converted model, and the source where it is compared, under every binding."""
-        leaves = tensors_of(self.prepared.args)
+        leaves = [as_pairs(leaf) for leaf in tensors_of(self.prepared.args)]
         names = input_names(self.prepared.model)
         if len(names) != len(leaves):
             shown = ", ".join(names) or "none"
@@ -92,10 +92,13 @@ class _Judgement:
         entry = BindingReport(binding.label, dict(binding.sizes))
         self.report.bindings.append(entry)
         arrays = resized(self.axes, leaves, binding, self.report.seed)
-        args = fill(self.prepared.args, arrays)
+        originals = tensors_of(self.prepared.args)
+        own = [from_pairs(a, o.dtype) for a, o in zip(arrays, originals, strict=True)]
+        args = fill(self.prepared.args, own)
         expected = []
         with Attempt() as attempt:
             expected = self.prepared.source.run(args) if source else []
+            expected = [(name, as_pairs(value)) for name, value in expected]
         if attempt.error is not None:
             self._refused(entry, binding, leaves, attempt.error)
             return

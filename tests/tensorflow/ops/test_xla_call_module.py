@@ -43,3 +43,11 @@ def test_default_batch_axis() -> None:
     assert dim.dim_param
     x = normal(2, 4)
     np.testing.assert_allclose(run(model, (x,))[0], np.sin(x) + 2, rtol=1e-6)
+
+
+def test_complex_values_are_pairs() -> None:
+    x = (normal(5, 4) + 1j * normal(5, 4, seed=1)).astype(np.complex64)
+    model = to_onnx(lambda x: (x * x, jnp.abs(x)), (x,))
+    square, size = run(model, (x,))
+    np.testing.assert_allclose(square[..., 0] + 1j * square[..., 1], x * x, rtol=1e-5)
+    np.testing.assert_allclose(size, np.abs(x), rtol=1e-6)

@@ -28,7 +28,7 @@ def convert_complex_constant(g: GraphBuilder, op: Op) -> Any:
     """Two initializers, of the real and of the imaginary part."""
     value = np.asarray(op.attr("value"))
     kind = op.out_type()
-    return [tuple(_constant(g, np.ascontiguousarray(p), kind) for p in (value.real, value.imag))]
+    return [tuple(_constant(g, np.array(p), kind) for p in (value.real, value.imag))]
 
 
 def _constant(g: GraphBuilder, value: np.ndarray[Any, Any], kind: ir.TensorType) -> Tensor:

@@ -14,7 +14,7 @@ _ANNOTATIONS = (
 )
 
 
-@register_stablehlo_op_converter(_ANNOTATIONS)
+@register_stablehlo_op_converter(_ANNOTATIONS, complex_parts="each")
 def convert_annotation(g: object, op: Op) -> tuple[Tensor, ...]:
     """Where a value is kept says nothing about its elements."""
     return op.inputs

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from yobx.onnx_optim.tensor_type import tensor_type
+from yobx.lowering.casts import cast
 from yobx.stablehlo import ir
 from yobx.stablehlo.op import Op
-from yobx.stablehlo.regions import arg_reduction, is_identity, monoid
+from yobx.stablehlo.regions import arg_reduction, is_identity, monoid, real_form
 from yobx.stablehlo.registry import register_stablehlo_op_converter
 from yobx.stablehlo.tensor import Tensor, full_tensor
 from yobx.xbuilder import GraphBuilder
@@ -34,16 +34,25 @@ def convert_reduce(g: GraphBuilder, op: Op) -> Any:
     pair = arg_reduction(block) if count == 2 else None
     if pair is not None and _is_iota(op.source.operands[1], axes):
         return _arg_reduce(op, pair, axes[0])
-    return _fold(op, axes)
+    return tuple(parts[0] for parts in _fold(op, axes))
+
+
+@register_stablehlo_op_converter("stablehlo.reduce", complex_parts="pair")
+def convert_complex_reduce(g: GraphBuilder, op: Op) -> Any:
+    """A sum part by part, anything else by a loop."""
+    source = real_form(op.source)
+    if source is None:
+        return _fold(op, op.ints("dimensions"))
+    views = [Op(source, op.scope, column) for column in zip(*op.parts, strict=True)]
+    return [tuple(convert_reduce(g, view) for view in views)]
 
 
 def _reduce(op: Op, kind: str, axes: tuple[int, ...]) -> str:
-    g, x, block = op.g, op.x(), op.source.regions[0]
-    result = reduce_axes(op, kind, x, axes)
+    result = reduce_axes(op, kind, op.x(), axes)
     if is_identity(kind, op.out_dtype(), op.constant(1)):
         return result
-    parts = op.scope.inline(block, [(full_tensor(result, op.out_type()),), (op.inputs[1],)])
-    del g
+    arguments = [(full_tensor(result, op.out_type()),), (op.inputs[1],)]
+    parts = op.scope.inline(op.source.regions[0], arguments)
     return str(parts[0][0].compact)
 
 
@@ -54,8 +63,8 @@ def reduce_axes(op: Op, kind: str, x: str, axes: tuple[int, ...]) -> str:
         return x
     where = np.array(axes)
     if dtype == np.bool_:
-        result = getattr(g.op, _REDUCTIONS[kind])(g.op.Cast(x, to=6), where, keepdims=0)
-        return str(g.op.Cast(result, to=9))
+        result = getattr(g.op, _REDUCTIONS[kind])(cast(g, x, np.int32), where, keepdims=0)
+        return cast(g, result, np.bool_)
     result = getattr(op.emit, _REDUCTIONS[kind])(x, where, keepdims=0)
     if kind in ("add", "mul") or dtype.kind in "iu":
         return str(result)
@@ -83,7 +92,7 @@ def _arg_reduce(op: Op, kind: str, axis: int) -> tuple[str, str]:
     """Extreme and its first position; of floats by ``TopK``, for which NaN is the largest."""
     g, x, where = op.g, op.x(), np.array([axis])
     if op.in_type().dtype.kind in "iub":
-        key = g.op.Cast(x, to=6) if op.in_type().dtype == np.bool_ else x
+        key = cast(g, x, np.int32) if op.in_type().dtype == np.bool_ else x
         name = "ArgMax" if kind == "max" else "ArgMin"
         return _picked(op, x, getattr(op.emit, name)(key, axis=axis, keepdims=1), axis)
     key = x if kind == "max" else op.emit.Neg(x)
@@ -100,33 +109,36 @@ def _picked(op: Op, x: str, position: str, axis: int) -> tuple[str, str]:
 
 
 def _index(op: Op, position: str) -> str:
-    wanted = int(tensor_type(op.out_dtype(1)))
-    return position if wanted == 7 else str(op.g.op.Cast(position, to=wanted))
+    return cast(op.g, position, op.out_dtype(1))
 
 
-def _fold(op: Op, axes: tuple[int, ...]) -> tuple[str, ...]:
+def _fold(op: Op, axes: tuple[int, ...]) -> list[tuple[Tensor, ...]]:
     """Combine element after element with the region: a ``Scan`` over the reduced axes made one."""
     g, count, rank = op.g, len(op.inputs) // 2, op.in_type().rank
     kept = [i for i in range(rank) if i not in axes]
-    order = [*axes, *kept]
-    rows = []
-    for i in range(count):
-        name = op.x(i)
-        if order != list(range(rank)):
-            name = g.op.Transpose(name, perm=order)
-        if len(axes) != 1:
-            tail = g.op.Shape(name, start=len(axes), end=rank)
-            shape = g.op.Concat(np.array([-1]), tail, axis=0) if kept else np.array([-1])
-            name = g.op.Reshape(name, shape)
-        rows.append(name)
-    starts = []
-    for i in range(count):
-        shape = g.op.Shape(rows[i], start=1, end=1 + len(kept))
-        starts.append(g.op.Expand(op.x(count + i), shape))
+    rows, starts = [], []
+    for values, initial in zip(op.parts[:count], op.parts[count:], strict=True):
+        for value, start in zip(values, initial, strict=True):
+            row = _rows(op, value.full(g, op.scope.lineage), axes, kept)
+            rows.append(row)
+            starts.append(g.op.Expand(start.compact, g.op.Shape(row, start=1, end=1 + len(kept))))
     return _scan(op, starts, rows)
 
 
-def _scan(op: Op, starts: list[str], rows: list[str]) -> tuple[str, ...]:
+def _rows(op: Op, name: str, axes: tuple[int, ...], kept: list[int]) -> str:
+    """The reduced axes in front, as one."""
+    g, rank = op.g, len(axes) + len(kept)
+    order = [*axes, *kept]
+    if order != list(range(rank)):
+        name = g.op.Transpose(name, perm=order)
+    if len(axes) == 1:
+        return name
+    tail = g.op.Shape(name, start=len(axes), end=rank)
+    shape = g.op.Concat(np.array([-1]), tail, axis=0) if kept else np.array([-1])
+    return str(g.op.Reshape(name, shape))
+
+
+def _scan(op: Op, starts: list[str], rows: list[str]) -> list[tuple[Tensor, ...]]:
     g, count = op.g, len(starts)
     names = [g.unique_name(hint) for hint in ("state",) * count + ("row",) * count]
     inputs = [
@@ -135,13 +147,26 @@ def _scan(op: Op, starts: list[str], rows: list[str]) -> tuple[str, ...]:
     ]
     body = g.subgraph(g.unique_name("reduce_body"), inputs=inputs)
     scope = op.scope.nested(body)
-    types = [op.out_type(i % count) for i in range(2 * count)]
-    arguments = [(full_tensor(n, t),) for n, t in zip(names, types, strict=True)]
-    results = scope.run(op.source.regions[0], arguments)
-    for parts in results:
-        body.make_tensor_output(body.unique_name("next"), source=parts[0].full(body, scope.lineage))
+    flat = iter(names)
+    arguments = [
+        tuple(full_tensor(next(flat), part.type) for part in parts)
+        for parts in (*op.parts[len(op.parts) // 2 :],) * 2
+    ]
+    results = scope.run(op.source.regions[0], _spread(op, arguments))
+    for part in (part for parts in results for part in parts):
+        body.make_tensor_output(body.unique_name("next"), source=part.full(body, scope.lineage))
     made = g.op.Scan(*starts, *rows, body=body, num_scan_inputs=count, outputs=count)
-    return tuple(made) if count > 1 else (str(made[0] if isinstance(made, tuple) else made),)
+    done = iter((made,) if isinstance(made, str) else made)
+    return [
+        tuple(op.full(next(done), i) for _ in parts)
+        for i, parts in enumerate(op.parts[: len(op.parts) // 2])
+    ]
 
 
-__all__ = ["Tensor", "reduce_axes"]
+def _spread(op: Op, arguments: list[tuple[Tensor, ...]]) -> list[tuple[Tensor, ...]]:
+    """Scalars of the region stand for all kept elements at once."""
+    kind = op.out_type().shape
+    return [
+        tuple(full_tensor(p.compact, ir.TensorType(kind, p.type.dtype)) for p in parts)
+        for parts in arguments
+    ]

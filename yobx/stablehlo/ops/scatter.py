@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from yobx.lowering.casts import cast
 from yobx.stablehlo import ir
 from yobx.stablehlo.op import Op
-from yobx.stablehlo.regions import monoid
+from yobx.stablehlo.regions import monoid, real_form
 from yobx.stablehlo.registry import register_stablehlo_op_converter
 from yobx.stablehlo.tensor import full_tensor
 from yobx.xbuilder import GraphBuilder
@@ -33,6 +34,18 @@ def convert_scatter(g: GraphBuilder, op: Op) -> tuple[Any, ...] | str:
             "Use set, add, multiply, min or max.",
         )
     return _scatter(op, _REDUCTIONS[kind])
+
+
+@register_stablehlo_op_converter("stablehlo.scatter", complex_parts="pair")
+def convert_complex_scatter(g: GraphBuilder, op: Op) -> Any:
+    """Sets and adds part by part."""
+    source = real_form(op.source)
+    if source is None or len(op.parts) != 3:
+        raise op.unsupported("this update computation of complex numbers", "Use set or add.")
+    views = [
+        Op(source, op.scope, [parts[min(k, len(parts) - 1)] for parts in op.parts]) for k in (0, 1)
+    ]
+    return [tuple(convert_scatter(g, view) for view in views)]
 
 
 def _scatter(op: Op, reduction: str) -> str:
@@ -112,8 +125,8 @@ def _valid(op: Op, starts: Any, plan: Plan) -> Any:
     inside = g.op.Equal(bounded, starts)
     if len(plan.index_map) == 1:
         return inside
-    least = g.op.ReduceMin(g.op.Cast(inside, to=6), np.array([-1]), keepdims=1)
-    return g.op.Cast(least, to=9)
+    least = g.op.ReduceMin(cast(g, inside, np.int32), np.array([-1]), keepdims=1)
+    return cast(g, least, np.bool_)
 
 
 def _scatter_valid(
@@ -152,14 +165,14 @@ def _scatter_valid(
 def _scatter_nd(op: Op, x: str, index: Any, updates: str, reduction: str) -> str:
     g, dtype = op.g, op.out_dtype()
     if dtype == np.bool_ and reduction != "none":
-        numbers = (g.op.Cast(x, to=6), index, g.op.Cast(updates, to=6))
-        return str(g.op.Cast(g.op.ScatterND(*numbers, reduction=reduction), to=9))
+        numbers = (cast(g, x, np.int32), index, cast(g, updates, np.int32))
+        return cast(g, g.op.ScatterND(*numbers, reduction=reduction), np.bool_)
     if reduction == "none" or dtype.name in ("float32", "float64", "int32", "int64"):
         return str(op.emit.ScatterND(x, index, updates, reduction=reduction))
     wide = 1 if dtype.kind not in "iu" else 7
-    numbers = (g.op.Cast(x, to=wide), index, g.op.Cast(updates, to=wide))
+    numbers = (cast(g, x, wide), index, cast(g, updates, wide))
     result = g.op.ScatterND(*numbers, reduction=reduction)
-    return str(g.op.Cast(result, to=int(g.get_type(x))))
+    return cast(g, result, g.get_type(x))
 
 
 def _combine_whole(op: Op, x: str, updates: str, reduction: str) -> str:

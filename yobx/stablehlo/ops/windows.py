@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,9 +11,9 @@ from yobx.lowering.padding import Window
 from yobx.lowering.pool import max_pool
 from yobx.stablehlo import ir
 from yobx.stablehlo.op import Op
-from yobx.stablehlo.regions import is_identity, monoid
+from yobx.stablehlo.regions import is_identity, monoid, real_form
 from yobx.stablehlo.registry import register_stablehlo_op_converter
-from yobx.stablehlo.tensor import full_tensor
+from yobx.stablehlo.tensor import Tensor, full_tensor
 from yobx.xbuilder import GraphBuilder
 
 from .indexing import inverse
@@ -47,8 +46,18 @@ class _Windows:
 def convert_reduce_window(g: GraphBuilder, op: Op) -> Any:
     """``CumSum`` or ``MaxPool`` where it is one, else the monoid over shifted slices."""
     if len(op.inputs) != 2:
-        return _several_operands(op, _windows(op))
+        return tuple(parts[0] for parts in _several_operands(op, _windows(op)))
     return _reduce_window(op, op.source.regions[0], _windows(op))
+
+
+@register_stablehlo_op_converter("stablehlo.reduce_window", complex_parts="pair")
+def convert_complex_reduce_window(g: GraphBuilder, op: Op) -> Any:
+    """Sums part by part; any other computation over shifted slices."""
+    source = real_form(op.source)
+    if source is None:
+        return _several_operands(op, _windows(op))
+    views = [Op(source, op.scope, column) for column in zip(*op.parts, strict=True)]
+    return [tuple(convert_reduce_window(g, view) for view in views)]
 
 
 @register_stablehlo_op_converter("custom_call.stablehlo.dynamic_reduce_window")
@@ -210,12 +219,8 @@ def _max_pool(op: Op, windows: _Windows) -> str:
 
 def _by_slices(op: Op, block: ir.Block, windows: _Windows) -> str:
     """Combine one strided slice of the padded operand for each place in the window."""
-    x = op.x()
     value = op.inputs[1].compact
-    for axis, base in enumerate(windows.base):
-        if base > 1:
-            x = spread_apart(op, x, axis, base - 1, value)
-    x = pad_or_crop(op, x, windows.low, windows.high, value)
+    x = _padded(op, op.inputs[0], value, windows)
     kind = monoid(block)
     if _is_whole(op, windows) and kind in _EMITTERS:
         return _whole_axes(op, block, x, windows, kind)
@@ -229,35 +234,48 @@ def _by_slices(op: Op, block: ir.Block, windows: _Windows) -> str:
     return _combined(op, block, value, result)
 
 
-def _several_operands(op: Op, windows: _Windows) -> tuple[str, ...]:
-    """Windows over several operands that a region combines together."""
-    count = len(op.inputs) // 2
-    block = op.source.regions[0]
-    initial = [op.inputs[count + i].compact for i in range(count)]
+def _several_operands(op: Op, windows: _Windows) -> list[tuple[Tensor, ...]]:
+    """Windows over several operands, or complex ones, that a region combines together."""
+    block, count = op.source.regions[0], len(op.parts) // 2
     padded = []
-    for x, value in zip(op.xs(), initial, strict=False):
-        for axis, base in enumerate(windows.base):
-            if base > 1:
-                x = spread_apart(op, x, axis, base - 1, value)  # noqa: PLW2901
-        padded.append(pad_or_crop(op, x, windows.low, windows.high, value))
+    for operand, start in zip(op.parts[:count], op.parts[count:], strict=True):
+        padded.append(
+            tuple(
+                full_tensor(_padded(op, x, value.compact, windows), x.type)
+                for x, value in zip(operand, start, strict=True)
+            )
+        )
     results = padded
     for axis in windows.active:
-        parts = zip(*(_shifted(op.g, x, windows, axis) for x in results), strict=True)
-        results = list(next(parts))
-        for part in parts:
-            results = _combined_several(op, block, results, part)
-    return tuple(_combined_several(op, block, initial, results))
+        columns = [[_shifted(op.g, t.compact, windows, axis) for t in parts] for parts in results]
+        places = [
+            [
+                tuple(_scalar(part[i], like=kind) for part, kind in zip(column, parts, strict=True))
+                for column, parts in zip(columns, results, strict=True)
+            ]
+            for i in range(windows.sizes[axis])
+        ]
+        results, *rest = places
+        for place in rest:
+            results = op.scope.inline(block, [*results, *place])
+    starts = [tuple(_scalar(t.compact, like=t) for t in parts) for parts in op.parts[count:]]
+    ready = [tuple(_scalar(t.compact, like=t) for t in parts) for parts in results]
+    final = op.scope.inline(block, [*starts, *ready])
+    return [tuple(op.full(part.compact, i) for part in parts) for i, parts in enumerate(final)]
 
 
-def _combined_several(
-    op: Op, block: ir.Block, left: Sequence[str], right: Sequence[str]
-) -> list[str]:
-    count = len(left)
-    arguments = [
-        (full_tensor(name, ir.TensorType((), op.out_dtype(i % count))),)
-        for i, name in enumerate((*left, *right))
-    ]
-    return [parts[0].compact for parts in op.scope.inline(block, arguments)]
+def _scalar(name: str, *, like: Tensor) -> Tensor:
+    """A value as an argument of a region of scalars; it broadcasts."""
+    return full_tensor(name, ir.TensorType((), like.type.dtype))
+
+
+def _padded(op: Op, x: Tensor, value: str, windows: _Windows) -> str:
+    """The full operand with gaps and padding of an initial value."""
+    name = x.full(op.g, op.scope.lineage)
+    for axis, base in enumerate(windows.base):
+        if base > 1:
+            name = spread_apart(op, name, axis, base - 1, value)
+    return pad_or_crop(op, name, windows.low, windows.high, value)
 
 
 def _is_whole(op: Op, windows: _Windows) -> bool:
@@ -314,8 +332,7 @@ def convert_select_and_scatter(g: GraphBuilder, op: Op) -> str:
     x = pad_or_crop(op, op.x(), windows.low, windows.high, lowest)
     places = list(np.ndindex(*windows.sizes))
     parts = [_at_place(g, x, windows, place) for place in places]
-    best, chosen = parts[0], op.g.op.Sub(*(g.op.Cast(parts[0], to=6),) * 2)
-    chosen = g.op.Mul(np.array(0, np.int32), chosen)
+    best, chosen = parts[0], g.op.Expand(np.array(0, np.int32), g.op.Shape(parts[0]))
     for number, part in enumerate(parts[1:], start=1):
         kind = ir.TensorType((), op.in_type().dtype)
         arguments = [(full_tensor(n, kind),) for n in (best, part)]
