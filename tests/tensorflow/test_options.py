@@ -9,7 +9,8 @@ import onnxruntime
 import pytest
 
 from yobx.errors import ArgumentError
-from yobx.tensorflow.options import ConvertOptions, newest_opset
+from yobx.lowering.opsets import newest_opset
+from yobx.tensorflow.options import ConvertOptions
 
 
 def test_defaults() -> None:

@@ -11,6 +11,7 @@ import onnx
 
 from yobx.errors import ArgumentError, ConversionError, TraceError, YobxError
 from yobx.jax.arguments import Call, name_leaves, path_labels, read_call, resolve_shapes
+from yobx.lowering.opsets import DEFAULT_OPSET
 from yobx.onnx_optim.tensor_type import tensor_type
 from yobx.stablehlo.convert import convert_module
 from yobx.stablehlo.markers import keep_whole
@@ -30,7 +31,7 @@ def to_onnx(
     input_names: Sequence[str] | None = None,
     dynamic_shapes: Any = None,
     constraints: Iterable[str] = (),
-    target_opset: int | Mapping[str, int] = 21,
+    target_opset: int | Mapping[str, int] = DEFAULT_OPSET,
     extra_converters: Mapping[str, Callable[..., Any]] | None = None,
     verbose: int = 0,
     filename: str | Path | None = None,

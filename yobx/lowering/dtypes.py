@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 from onnx import TensorProto
 
+from yobx.onnx_optim.tensor_type import TensorType
 from yobx.onnx_optim.tensor_type import to_numpy as numpy_dtype
 from yobx.xbuilder.dtypes import element_type
 
-__all__ = ["DTYPES", "element_type", "is_float", "is_integer", "is_signed", "numpy_dtype"]
+__all__ = [
+    "DTYPES",
+    "element_type",
+    "extreme",
+    "is_float",
+    "is_integer",
+    "is_signed",
+    "numpy_dtype",
+]
 
 #: Element types by the name that numpy and the frameworks use.
 DTYPES: dict[str, int] = {
@@ -45,3 +58,12 @@ def is_signed(dtype: int) -> bool:
 def is_integer(dtype: int) -> bool:
     """Tell whether ``dtype`` is an integer type (bool is not)."""
     return int(dtype) in _SIGNED or int(dtype) in _UNSIGNED
+
+
+def extreme(dtype: TensorType, *, largest: bool) -> npt.NDArray[Any]:
+    """Return the largest or the smallest element of a type, a scalar; of floats an infinity."""
+    kind = numpy_dtype(dtype)
+    if is_float(dtype):
+        return np.array(np.inf if largest else -np.inf, kind)
+    limits = np.iinfo(kind)
+    return np.array(limits.max if largest else limits.min, kind)

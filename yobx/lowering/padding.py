@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from yobx.xbuilder import GraphBuilder
 
@@ -85,7 +86,7 @@ def pad_spatial(
     x: str,
     axes: Sequence[int],
     pairs: Sequence[tuple[Dim, Dim]],
-    value: float | None = None,
+    value: npt.ArrayLike | None = None,
 ) -> str:
     """Emit a ``Pad`` of ``axes`` with ``value`` (zero by default), or nothing if there is none."""
     if all(isinstance(p, int) and p == 0 for pair in pairs for p in pair):

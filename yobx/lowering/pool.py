@@ -9,14 +9,14 @@ import numpy as np
 
 from yobx.xbuilder import GraphBuilder
 
-from .dtypes import is_float, numpy_dtype
+from .dtypes import extreme, numpy_dtype
 from .kernels import dtype_name, has_kernel
 from .layout import channels_first, channels_last
 from .legalise import legal, widened
 from .padding import Window, explicit_pads, pad_spatial
 from .shapes import Dim, axis_size, join_dims
 
-__all__ = ["average_pool", "lowest", "max_pool", "max_pool_with_indices", "window_slices"]
+__all__ = ["average_pool", "max_pool", "max_pool_with_indices", "window_slices"]
 
 Pairs = Sequence[tuple[Dim, Dim]]
 
@@ -24,12 +24,6 @@ Pairs = Sequence[tuple[Dim, Dim]]
 def _fixed(pairs: Pairs) -> list[tuple[int, int]] | None:
     fixed = [(b, e) for b, e in pairs if isinstance(b, int) and isinstance(e, int)]
     return fixed if len(fixed) == len(pairs) else None
-
-
-def lowest(dtype: int) -> Any:
-    """Return what a maximum ignores."""
-    kind = numpy_dtype(dtype)  # type: ignore[arg-type]
-    return -np.inf if is_float(dtype) else np.iinfo(kind).min
 
 
 def window_slices(g: GraphBuilder, x: str, window: Window, first_axis: int = 2) -> list[str]:
@@ -60,12 +54,12 @@ def max_pool(
     dtype = g.get_type(x)
     fixed = _fixed(pairs)
     if widened("MaxPool", g.opset(""), "T", dtype_name(dtype)) is None:
-        parts = window_slices(g, _padded(g, x, pairs, lowest(dtype)), window)
+        parts = window_slices(g, _padded(g, x, pairs, extreme(dtype, largest=False)), window)
         return str(legal(g).Max(*parts, outputs=outputs, name=name))
     if fixed is None or any(
         p >= k for pair, k in zip(fixed, window.kernel, strict=True) for p in pair
     ):
-        x, fixed = _padded(g, x, pairs, lowest(dtype)), [(0, 0)] * len(pairs)
+        x, fixed = _padded(g, x, pairs, extreme(dtype, largest=False)), [(0, 0)] * len(pairs)
     return str(
         legal(g).MaxPool(
             x,
@@ -139,7 +133,7 @@ def max_pool_with_indices(
     """Emit the maximum of each window of `(n, h, w, c)` and its flat index, int64, same shape."""
     first = channels_first(g, x, 4)
     pairs = pairs_of(first)
-    padded = _padded(g, first, pairs, lowest(g.get_type(x)))
+    padded = _padded(g, first, pairs, extreme(g.get_type(x), largest=False))
     sizes = [axis_size(g, x, a) for a in range(4)]
     cells = g.op.Range(np.array(0, np.int64), _product(g, sizes[1:]), np.array(1, np.int64))
     grid = g.op.Reshape(cells, join_dims(g, [1, *sizes[1:]]))

@@ -19,8 +19,8 @@ from onnx import TensorProto, defs, helper
 
 from .dtypes import DTYPES
 from .kernels import TABLE_PATH
+from .opsets import OLDEST_OPSET, newest_opset
 
-FIRST_OPSET = 18
 SCHEMA_NAMES = {
     "tensor(float)": "float32",
     "tensor(double)": "float64",
@@ -167,14 +167,6 @@ def runs(model: onnx.ModelProto, *, execute: bool) -> bool:
     return True
 
 
-def last_loadable_opset() -> int:
-    """Return the newest opset of the standard domain that onnxruntime loads."""
-    for opset in range(defs.onnx_opset_version(), FIRST_OPSET, -1):
-        if runs(single_node_model(defs.get_schema("Abs"), {"T": "float32"}, opset), execute=True):
-            return opset
-    return FIRST_OPSET
-
-
 def probe_schema(schema: Any, opset: int) -> dict[str, list[str]] | None:
     """Return ``{type variable: [dtypes that run]}`` of one operator at one opset.
 
@@ -200,7 +192,7 @@ def probe_schema(schema: Any, opset: int) -> dict[str, list[str]] | None:
 def probe(last_opset: int) -> dict[str, dict[str, dict[str, list[str]]]]:
     """Return ``{op: {opset: {type variable: [dtypes that run]}}}``; equal rows are not repeated."""
     table: dict[str, dict[str, dict[str, list[str]]]] = {}
-    for opset in range(FIRST_OPSET, last_opset + 1):
+    for opset in range(OLDEST_OPSET, last_opset + 1):
         for schema in schemas(opset):
             row = probe_schema(schema, opset)
             rows = table.setdefault(schema.name, {})
@@ -217,10 +209,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--output", type=Path, default=TABLE_PATH)
     output: Path = parser.parse_args().output
-    last_opset = last_loadable_opset()
+    last_opset = newest_opset()
     document = {
         "versions": {"onnx": onnx.__version__, "onnxruntime": onnxruntime.__version__},
-        "opsets": [FIRST_OPSET, last_opset],
+        "opsets": [OLDEST_OPSET, last_opset],
         "kernels": probe(last_opset),
     }
     output.write_text(json.dumps(document, indent=1, sort_keys=True) + "\n")

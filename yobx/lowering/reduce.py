@@ -9,7 +9,7 @@ import numpy as np
 from yobx.xbuilder import GraphBuilder
 
 from .casts import cast
-from .dtypes import DTYPES, is_float, numpy_dtype
+from .dtypes import DTYPES, extreme, is_float, numpy_dtype
 from .legalise import legal
 from .shapes import dims
 
@@ -52,11 +52,11 @@ def reduce(
     if kind not in ("Max", "Min") or not is_float(g.get_type(x)):
         return str(emit(x, axes, outputs=outputs, name=name, **options))
     # onnxruntime's extremes skip NaN, frameworks give NaN.
-    extreme = emit(x, axes, name=name, **options)
+    result = emit(x, axes, name=name, **options)
     marks = cast(g, legal(g).IsNaN(x), np.float32)
     any_nan = g.op.Greater(g.op.ReduceMax(marks, axes, **options), np.float32(0))
     nan = np.array(np.nan, numpy_dtype(g.get_type(x)))
-    return str(legal(g).Where(any_nan, nan, extreme, outputs=outputs))
+    return str(legal(g).Where(any_nan, nan, result, outputs=outputs))
 
 
 def _may_be_empty(g: GraphBuilder, x: str, axes: Axes) -> bool:
@@ -69,13 +69,7 @@ def _may_be_empty(g: GraphBuilder, x: str, axes: Axes) -> bool:
 
 def _with_identity(g: GraphBuilder, kind: str, x: str, axes: Axes) -> str:
     """Append one element that never wins along each reduced axis."""
-    dtype = g.get_type(x)
-    kind_of = numpy_dtype(dtype)
-    if is_float(dtype):
-        fill = np.array(-np.inf if kind == "Max" else np.inf, kind_of)
-    else:
-        limits = np.iinfo(kind_of)
-        fill = np.array(limits.min if kind == "Max" else limits.max, kind_of)
+    fill = extreme(g.get_type(x), largest=kind == "Min")
     rank = g.get_rank(x) or 0
     pads = np.zeros(2 * rank, np.int64)
     for axis in np.ravel(axes):

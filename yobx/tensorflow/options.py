@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import inspect
 import os
 import re
@@ -13,49 +12,12 @@ from types import MappingProxyType
 from typing import Any
 
 from yobx.errors import ArgumentError
+from yobx.lowering.opsets import DEFAULT_OPSET, OLDEST_OPSET, newest_opset
 from yobx.tensorflow.register import accepts_verbose
 
-__all__ = ["DEFAULT_OPSET", "OLDEST_OPSET", "ConvertOptions", "newest_opset"]
-
-OLDEST_OPSET = 18
-DEFAULT_OPSET = 21
+__all__ = ["ConvertOptions"]
 
 _DOMAIN = re.compile(r"[A-Za-z_][\w.\-]*")
-
-
-@functools.cache
-def newest_opset() -> int:
-    """Returns the newest opset of the standard domain that onnxruntime loads.
-
-    Found by loading one-node models, newest first; without onnxruntime it is the newest that the
-    ``onnx`` package knows.
-    """
-    import onnx
-
-    newest = int(onnx.defs.onnx_opset_version())
-    try:
-        import onnxruntime
-    except ImportError:
-        return newest
-    refusals = tuple(
-        getattr(onnxruntime.capi.onnxruntime_pybind11_state, name)
-        for name in ("Fail", "InvalidArgument", "InvalidGraph", "NotImplemented")
-    )
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 4
-    for version in range(newest, DEFAULT_OPSET, -1):
-        model = onnx.parser.parse_model(
-            f'<ir_version: 10, opset_import: ["" : {version}]> '
-            "probe (float[1] x) => (float[1] y) { y = Identity(x) }"
-        )
-        try:
-            onnxruntime.InferenceSession(
-                model.SerializeToString(), options, providers=["CPUExecutionProvider"]
-            )
-        except refusals:
-            continue
-        return version
-    return DEFAULT_OPSET
 
 
 def _opset_error(target_opset: object) -> ArgumentError:

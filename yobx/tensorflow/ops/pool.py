@@ -8,9 +8,10 @@ import numpy as np
 
 from yobx.lowering import shapes
 from yobx.lowering.casts import cast
+from yobx.lowering.dtypes import extreme
 from yobx.lowering.legalise import legal
 from yobx.lowering.padding import Window, pad_spatial, same_pads
-from yobx.lowering.pool import average_pool, lowest, max_pool, max_pool_with_indices, window_slices
+from yobx.lowering.pool import average_pool, max_pool, max_pool_with_indices, window_slices
 from yobx.tensorflow.ops._op import (
     FLOATS,
     NUMBERS,
@@ -104,7 +105,7 @@ def convert_dilation(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], o
     x, element = op.inputs[0].name, op.inputs[1].name
     if str(attr(op, "padding")) == "SAME":
         pairs = same_pads(g, x, (1, 2), window)
-        x = pad_spatial(g, x, (1, 2), pairs, lowest(g.get_type(x)))
+        x = pad_spatial(g, x, (1, 2), pairs, extreme(g.get_type(x), largest=False))
     taps = window_slices(g, x, window, first_axis=1)
     rows = shapes.reshape(g, element, [kernel[0] * kernel[1], -1])
     sums = [
