@@ -146,3 +146,24 @@ def test_counter_examples() -> None:
     assert counter_example(OptimDim("n//2"), OptimDim("n//2")) is None
     found = counter_example(OptimDim("a*b*c*d"), OptimDim("a*b*c*d + d - 4"))
     assert found is None or OptimDim("d - 4").evaluate(found) != 0
+
+
+@pytest.mark.parametrize("policy", ["check", "strict"])
+def test_what_a_later_node_demands_is_no_contradiction(policy: str) -> None:
+    text = """g (float[n, 3] x) => (float[3] y)
+        <int64[1] zero = {0}, int64[1] one = {1}, float[1, 3] row> {
+          row = Slice (x, zero, one, zero)
+          y = LAST
+        }"""
+    # Squeeze fails where the size is not 1, so the declaration holds in every run; a sum does not.
+    assert inferred(text.replace("LAST", "Squeeze (row, zero)"), policy).contradictions == []
+    (found,) = inferred(text.replace("LAST", "ReduceSum <keepdims = 0> (row, zero)")).contradictions
+    assert (found.value, found.counter_example) == ("row", {"n": 0})
+
+
+def test_counter_examples_satisfy_what_is_known() -> None:
+    n, m, one = OptimDim("n"), OptimDim("m"), OptimDim(1)
+    smaller = OptimDim.min(n, one)
+    assert counter_example(smaller * 3, OptimDim(3)) == {"n": 0}
+    assert counter_example(smaller * 3, OptimDim(3), [(smaller, one)]) is None
+    assert counter_example(n, m, [(n, one)]) == {"m": 2, "n": 1}

@@ -362,3 +362,16 @@ def test_random_numbers_at_inference_are_refused() -> None:
 def test_an_unknown_rank_is_told_before_the_model_runs() -> None:
     with pytest.raises(ArgumentError, match=r"states the rank of its inputs.*'x' of unknown rank"):
         to_onnx(lambda x: tf.zeros(x.shape.as_list()), (tf.TensorSpec(None, name="x"),))
+
+
+@pytest.mark.parametrize("name", ["two words", "x:0", "größe"])
+def test_names_that_no_graph_takes_are_refused(name: str) -> None:
+    layer = keras.layers.Dense(2, name=name)
+    model = keras.Sequential([keras.Input((3,), name=f"input of {name}"), layer])
+    with pytest.raises(ArgumentError, match="name of a TensorFlow scope") as caught:
+        to_onnx(model, (A,))
+    assert repr(name) in str(caught.value)
+    # Keras keeps a scope open that failed to open, and names every later variable after it.
+    later = keras.layers.Dense(2)
+    later.build((None, 3))
+    assert later.kernel.path == f"{later.name}/kernel"

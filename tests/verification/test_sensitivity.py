@@ -9,7 +9,7 @@ from yobx.verification import check_conversion
 from yobx.verification.comparison import compare
 from yobx.verification.error_classes import classify
 from yobx.verification.runner import Session, exposed
-from yobx.verification.sensitivity import Sensitivity, noisy_model
+from yobx.verification.sensitivity import Sensitivity, noisy_model, value_dtypes
 from yobx.verification.tolerances import load_tolerances
 
 TABLE = load_tolerances()
@@ -179,3 +179,40 @@ def test_float16_is_asked_for_float16():
     near = np.nextafter(clean["y"], np.float16(9))
     assert not compare("y", near, clean["y"], allowance).failed
     assert compare("y", clean["y"] * np.float16(1.02), clean["y"], allowance).failed
+
+
+@pytest.mark.parametrize("size", [(15, 8), (7, 9), (3, 2)])
+def test_coordinates_of_a_resize_are_rounded_too(size):
+    """Two ways to compute the same coordinates, in float32, stay within what is measured."""
+    axes = [(n, m) for n, m in zip(size, (5, 4), strict=True)]
+
+    def build(**attributes):
+        node = helper.make_node(
+            "Resize", ["x", "", "", "sizes"], ["y"], mode="linear", **attributes
+        )
+        sizes = {"sizes": np.array([2, 3, *size], np.int64)}
+        return model([node], [value("x", (2, 3, 5, 4))], [value("y", (2, 3, *size))], sizes)
+
+    def source(x):
+        image = np.asarray(x)
+        for axis, (n, m) in enumerate(axes, start=2):
+            scale = np.float32(m) / np.float32(n)
+            place = (np.arange(n, dtype=np.float32) + np.float32(0.5)) * scale - np.float32(0.5)
+            low = np.floor(place)
+            part = (place - low).reshape([-1 if i == axis else 1 for i in range(4)])
+            left = np.take(image, np.clip(low.astype(int), 0, m - 1), axis=axis)
+            right = np.take(image, np.clip(low.astype(int) + 1, 0, m - 1), axis=axis)
+            image = left + (right - left) * part
+        return image
+
+    x = np.random.default_rng(3).standard_normal((2, 3, 5, 4)).astype(np.float32)
+    check_conversion(build(), (x,), reference=source).raise_if_failed()
+    wrong = build(coordinate_transformation_mode="asymmetric")
+    assert not check_conversion(wrong, (x,), reference=source).passed
+
+
+def test_types_that_cannot_be_inferred_are_those_the_model_states():
+    node = helper.make_node("Gelu", ["x"], ["y"], domain="com.microsoft")
+    network = model([node], [value("x", ("B", 3))], [value("y", ("B", 3))])
+    network.opset_import.append(helper.make_opsetid("com.microsoft", 1))
+    assert value_dtypes(network)["y"] == TensorProto.FLOAT

@@ -85,3 +85,11 @@ def test_an_archive_with_code_is_opened_once_as_asked(tmp_path: Path) -> None:
     assert report.failed_phase == "import"
     assert "allow_unsafe" in str(report.phase("import").messages)
     check_conversion(path, allow_unsafe=True).raise_if_failed()
+
+
+def test_outputs_of_one_layer_share_its_name() -> None:
+    inputs = keras.Input((4, 3))
+    states = keras.layers.LSTM(2, return_state=True, name="lstm")(inputs)
+    x = np.random.default_rng(0).standard_normal((5, 4, 3)).astype(np.float32)
+    model = keras.Model(inputs, [*states, states[0]])
+    check_conversion(model, (x,)).raise_if_failed()

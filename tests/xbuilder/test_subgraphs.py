@@ -137,3 +137,17 @@ def test_names_are_unique_in_the_whole_model() -> None:
 
     visit(g.to_onnx().graph)
     assert len(names) == len(set(names))
+
+
+def test_branches_that_differ_are_refused() -> None:
+    g = builder()
+    then, other, longer = g.subgraph("then"), g.subgraph("else"), g.subgraph("longer")
+    then.make_tensor_output("a", source=then.op.Neg("X"))
+    other.make_tensor_output("b", source=other.op.Cast("X", to=onnx.TensorProto.INT64))
+    longer.make_tensor_output("c", source="X")
+    longer.make_tensor_output("d", source=longer.op.Neg("X"))
+    condition = g.op.Greater(g.op.ReduceSum("X", keepdims=0), 0.0)
+    with pytest.raises(GraphError, match=r"same element type.*'a' of kFloat and 'b' of"):
+        g.op.If(condition, then_branch=then, else_branch=other)
+    with pytest.raises(GraphError, match=r"as many outputs each.*1 and 2"):
+        g.op.If(condition, then_branch=then, else_branch=longer)

@@ -60,11 +60,23 @@ def get_item(g: GraphBuilder, items: str, index: str, outputs: list[str] | None 
     return gather(g, items, scalar(g, to_int64(g, index)), outputs=outputs)
 
 
-def set_item(g: GraphBuilder, items: str, index: str, item: str) -> str:
-    """Return the list with element ``index`` replaced."""
+def set_item(g: GraphBuilder, items: str, index: str, item: str, *, lengthen: bool = False) -> str:
+    """Return the list with element ``index`` replaced, which ``lengthen`` makes room for."""
     filled = grow(g, items, _item_dims(g, item))
     place = g.op.Reshape(to_int64(g, index), np.array([1, 1], np.int64))
+    if lengthen:
+        filled = _lengthen(g, filled, place)
     return str(g.op.ScatterND(filled, place, g.op.Unsqueeze(item, _ZERO)))
+
+
+def _lengthen(g: GraphBuilder, items: str, place: str) -> str:
+    """Return the list with zeros behind its end, so that it has an element at ``place``."""
+    rank = g.get_rank(items) or 1
+    needed = g.op.Add(g.op.Reshape(place, np.array([1], np.int64)), np.array([1], np.int64))
+    missing = g.op.Max(g.op.Sub(needed, g.op.Shape(items, end=1)), _ZERO)
+    parts = [np.zeros(rank, np.int64), missing, np.zeros(rank - 1, np.int64)]
+    pads = g.op.Concat(*(p for p in parts if isinstance(p, str) or p.size), axis=0)
+    return str(legal(g).Pad(items, pads))
 
 
 def append(g: GraphBuilder, items: str, item: str) -> str:

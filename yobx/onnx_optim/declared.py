@@ -19,7 +19,7 @@ from yobx.onnx_optim.optim_tensor import OptimTensor
 from yobx.onnx_optim.tensor_type import TensorType, stored_type
 from yobx.onnx_optim.type_protos import descriptor_of_type, dims_of_proto
 
-__all__ = ["Contradiction", "Declarations", "DeclaredPolicy", "counter_example"]
+__all__ = ["Contradiction", "Declarations", "DeclaredPolicy", "counter_example", "settle_doubts"]
 
 DeclaredPolicy = Literal["ignore", "check", "strict"]
 POLICIES: tuple[DeclaredPolicy, ...] = ("ignore", "check", "strict")
@@ -86,9 +86,18 @@ def check_policy(policy: str) -> DeclaredPolicy:
     )
 
 
-def counter_example(a: OptimDim, b: OptimDim) -> dict[str, int] | None:
-    """Values of the symbols for which two sizes differ; ``None`` when none was found."""
+def counter_example(
+    a: OptimDim, b: OptimDim, equal: Iterable[tuple[OptimDim, OptimDim]] = ()
+) -> dict[str, int] | None:
+    """Values of the symbols for which two sizes differ; ``None`` when none was found.
+
+    Args:
+        a: A size.
+        b: Another.
+        equal: Equations that the values must satisfy, as far as they are about the same symbols.
+    """
     names = sorted(a.symbols() | b.symbols())
+    known = [pair for pair in equal if pair[0].symbols() | pair[1].symbols() <= set(names)]
     if not names:
         return None if a == b else {}
     grid: Iterable[tuple[int, ...]] = itertools.product(_PROBES, repeat=min(len(names), 3))
@@ -96,11 +105,25 @@ def counter_example(a: OptimDim, b: OptimDim) -> dict[str, int] | None:
     for point in grid:
         values = dict(zip(names, (*point, *extra), strict=True))
         try:
+            if any(x.evaluate(values) != y.evaluate(values) for x, y in known):
+                continue
             if a.evaluate(values) != b.evaluate(values):
                 return values
         except ShapeError:  # a divisor is zero there
             continue
     return None
+
+
+def settle_doubts(context: ShapesContext) -> None:
+    """Judge the declarations that were doubted, with everything the nodes say about sizes.
+
+    Raises:
+        DeclarationError: The policy is strict and one of them is wrong.
+    """
+    doubts = context.session.doubts[:]
+    context.session.doubts.clear()
+    for judge in doubts:
+        judge()
 
 
 class Declarations:
@@ -245,11 +268,22 @@ class _Comparison:
         from_inputs = (left.symbols() | right.symbols()) <= session.input_symbols
         names = left.is_symbol() and right.is_symbol()
         refuted = from_inputs and not names and example is not None
-        if refuted or _always_greater(left, right) or _always_greater(right, left):
+        if refuted and example:
+            session.doubts.append(lambda: self._judge(axis, declared, inferred))
+        elif refuted or _always_greater(left, right) or _always_greater(right, left):
             self.differ(str(declared), str(inferred), axis, example)
         else:
             self.assume(axis, declared, inferred)
         return inferred
+
+    def _judge(self, axis: int, declared: OptimDim, inferred: OptimDim) -> None:
+        """Decides a doubt: a later node may fail wherever the two sizes differ."""
+        left, right = self.context.simplify(declared), self.context.simplify(inferred)
+        example = counter_example(left, right, self.context.constraints_store.equalities())
+        if example is None:
+            self.assume(axis, declared, inferred)
+        else:
+            self.differ(str(declared), str(inferred), axis, example)
 
     def _named(
         self, axis: int, declared: OptimDim, known: OptimDim, inferred: OptimDim

@@ -10,7 +10,7 @@ import onnx
 from yobx.errors import ArgumentError, InvalidModelError
 from yobx.onnx_optim import driver
 from yobx.onnx_optim.context import ShapesContext
-from yobx.onnx_optim.declared import DeclaredPolicy, check_policy
+from yobx.onnx_optim.declared import DeclaredPolicy, check_policy, settle_doubts
 from yobx.onnx_optim.model_io import declared_symbols, load_model, require_graph, subgraphs
 from yobx.onnx_optim.optim_dim import DimLike, OptimDim
 from yobx.onnx_optim.optim_sequence import Descriptor
@@ -106,6 +106,7 @@ def _compute_graph(
     if context.session.logging:
         _log_seeds(context, graph)
     driver.run(driver.graph_steps(context, graph.node))
+    settle_doubts(context)
     for value in graph.output:
         if value.name not in context.values:
             raise InvalidModelError(

@@ -14,6 +14,8 @@ from yobx.tensorflow.structure import flatten_with_path, path_text, rebuild
 
 __all__ = ["is_keras_layer", "keras_source"]
 
+_SCOPE = re.compile(r"[A-Za-z0-9_.\\/>-]*")
+
 
 def is_keras_layer(model: Any) -> bool:
     """Tells whether ``model`` is a Keras layer or model, without importing Keras for others."""
@@ -48,6 +50,7 @@ def keras_source(model: Any, title: str = "") -> ModelSource:
         )
     _check_built(model, name)
     layers = model._flatten_layers()
+    _check_names(layers, name)
     declared = _declared_inputs(model)
     return ModelSource(
         title=f"{title}: {name}" if title else name,
@@ -87,6 +90,24 @@ def _check_built(model: Any, name: str) -> None:
         "or start a Sequential with keras.Input(shape).",
         argument="model",
     )
+
+
+def _check_names(layers: Iterable[Any], name: str) -> None:
+    """Refuses what TensorFlow refuses in a graph, before Keras has opened half of its scopes."""
+    import keras
+
+    odd = [
+        layer
+        for layer in layers
+        if not isinstance(layer, keras.layers.InputLayer) and not _SCOPE.fullmatch(layer.name)
+    ]
+    if odd:
+        raise ArgumentError(
+            "The name of a Keras layer is a name of a TensorFlow scope: letters, digits and any of "
+            f"_.>-\\/. Received: {', '.join(repr(layer.name) for layer in odd)} in {name}, which "
+            "cannot run in a graph. Give the layer another name.",
+            argument="model",
+        )
 
 
 def _is_functional(model: Any) -> bool:

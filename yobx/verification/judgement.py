@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -167,8 +168,11 @@ class _Judgement:
                 self._absent(label, "missing", "missing from the converted model")
         taken = set(input_names(self.prepared.model))
         for position, (got, wanted) in enumerate(zip(have, want, strict=False)):
-            # ONNX has one name for one value, so an output called like an input is renamed.
-            if wanted and got != (f"{wanted}_out" if wanted in taken else wanted):
+            # ONNX has one name for one value: an output called like an input, or like an output
+            # before it, gets another ending.
+            stem = f"{wanted}_out" if wanted in taken else wanted
+            repeated = stem in have[:position] and re.fullmatch(rf"{re.escape(stem)}_\d+", got)
+            if wanted and got != stem and not repeated:
                 self.phases.fail(
                     "structure",
                     f"output {position} is called {got!r}, in the source {wanted!r}",

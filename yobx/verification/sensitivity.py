@@ -7,7 +7,7 @@ the standard deviation that rounding explains:
 
 * rounded, transcendental: ``v * (1 + noise)``;
 * contraction: ``v + noise * op(|A|, |B|)``, the condition-aware bound, by the same operator on
-    absolute values;
+    absolute values; more for ``Resize`` in a large image, whose coordinates are rounded;
 * composite (softmax, normalisations, recurrent cells): noise on every float input and on the
 output;
 * exact operators pass the noise of their inputs on.
@@ -70,6 +70,7 @@ def value_dtypes(model: onnx.ModelProto) -> dict[str, int]:
             )
     inferred = onnx.shape_inference.infer_shapes(light)
     dtypes: dict[str, int] = {}
+    _collect(model.graph, dtypes)  # what the model states, where nothing can be inferred
     _collect(inferred.graph, dtypes)
     return dtypes
 
@@ -162,13 +163,44 @@ class _Noise:
         unit = _UNIT[self.dtypes[output]]
         width = self.tolerances.noise["contraction"] * unit * self.amplification
         noise, error = self._name(output), self._name(output)
+        reach: list[onnx.NodeProto] = []
+        if node.op_type == "Resize":
+            reach, condition = self._reach_of_resize(twin, condition, self.dtypes[output])
         return [
             *nodes,
             twin,
+            *reach,
             self._uniform(condition, noise, -width, width),
             helper.make_node("Mul", [condition, noise], [error]),
             helper.make_node("Add", [f"{output}__rounded", error], [output]),
         ]
+
+    def _reach_of_resize(
+        self, node: onnx.NodeProto, condition: str, dtype: int
+    ) -> tuple[list[onnx.NodeProto], str]:
+        """Coordinates are rounded too, by more in a larger image: neighbours get another weight."""
+        one, shape, sizes, largest, factor = (self._name(condition) for _ in range(5))
+        peak, moved, total = (self._name(condition) for _ in range(3))
+        axes = next((a.ints for a in node.attribute if a.name == "axes"), None)
+        nodes = [helper.make_node("Constant", [], [one], value_ints=[1])]
+        if axes:
+            whole, places = self._name(condition), self._name(condition)
+            nodes += [
+                helper.make_node("Shape", node.input[:1], [whole]),
+                helper.make_node("Constant", [], [places], value_ints=list(axes)),
+                helper.make_node("Gather", [whole, places], [shape]),
+            ]
+        else:
+            nodes.append(helper.make_node("Shape", node.input[:1], [shape], start=2))
+        nodes += [
+            helper.make_node("Concat", [one, shape], [sizes], axis=0),
+            helper.make_node("ReduceMax", [sizes], [largest], keepdims=0),
+            helper.make_node("Cast", [largest], [factor], to=dtype),
+            helper.make_node("ReduceMax", node.input[:1], [peak], keepdims=0),
+            helper.make_node("Mul", [peak, factor], [moved]),
+            helper.make_node("Add", [condition, moved], [total]),
+        ]
+        return nodes, total
 
     def _relative_noise(
         self, source: str, target: str, ulp: float, op_type: str

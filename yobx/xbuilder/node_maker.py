@@ -111,6 +111,8 @@ class NodeMaker:
             check_types(sig, names, [self._inference.tensor(n).dtype for n in names])
         graphs = {key: value for key, value in attributes.items() if hasattr(value, "output_names")}
         closed = {key: self._close_graph(graph) for key, graph in graphs.items()}
+        if op_type == "If" and sig is not None and not domain:
+            _check_branches(*closed.values())
         if op_type == "Split" and sig is not None and not sig.domain:
             outputs, attributes = self._complete_split(sig, given, outputs, attributes)
         count = _output_count(op_type, callee, list(graphs.values()), outputs)
@@ -174,6 +176,23 @@ class NodeMaker:
 
     def _constant_of(self, value: Any) -> npt.NDArray[np.generic] | None:
         return self._get_constant(value) if isinstance(value, str) else as_array(value)
+
+
+def _check_branches(first: onnx.GraphProto, second: onnx.GraphProto) -> None:
+    """Refuses branches of ``If`` whose results differ in number or element type."""
+    if len(first.output) != len(second.output):
+        raise GraphError(
+            "The branches of If have as many outputs each. Received: "
+            f"{len(first.output)} and {len(second.output)}. Try make_tensor_output in both."
+        )
+    for one, other in zip(first.output, second.output, strict=True):
+        types = [TensorType(v.type.tensor_type.elem_type) for v in (one, other)]
+        if types[0] != types[1] and TensorType.kUndefined not in types:
+            raise GraphError(
+                "The branches of If give results of the same element type. Received: "
+                f"{one.name!r} of {types[0].name} and {other.name!r} of {types[1].name}. "
+                "Try a Cast in one branch."
+            )
 
 
 def _output_count(

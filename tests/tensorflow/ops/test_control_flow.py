@@ -73,6 +73,14 @@ def array_written(n: Any, x: Any) -> Any:
     return array.stack()
 
 
+def array_that_grows(n: Any, x: Any) -> Any:
+    array = tf.TensorArray(tf.float32, size=0, dynamic_size=True)
+    _, array = tf.while_loop(
+        lambda i, a: i < n, lambda i, a: (i + 1, a.write(i, x * tf.cast(i, tf.float32))), [0, array]
+    )
+    return array.write(n + 1, x).stack()
+
+
 def array_early_exit(x: Any) -> Any:
     array = tf.TensorArray(tf.float32, size=5, element_shape=[])
     _, array = tf.while_loop(
@@ -190,6 +198,7 @@ CASES = [
     row("data_dependent", data_dependent, X),
     row("growing", growing, COUNT, X),
     row("array_written", array_written, COUNT, X, bindings=EMPTY),
+    row("array_that_grows", array_that_grows, COUNT, X, bindings=EMPTY),
     row("array_early_exit", array_early_exit, X),
     row("array_read", array_read, X),
     row("array_updated", array_updated, COUNT, X),

@@ -84,7 +84,9 @@ def convert_get_item(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], o
 def convert_set_item(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """The list with one element replaced."""
     items, index, item = (i.name for i in op.inputs)
-    return g.alias(outputs[0], lists.set_item(g, items, index, item))
+    # A TensorArray with dynamic_size grows when it is written behind its end.
+    lengthen = bool(op.get_attr("resize_if_index_out_of_bounds"))
+    return g.alias(outputs[0], lists.set_item(g, items, index, item, lengthen=lengthen))
 
 
 @register_tf_op_converter("TensorListLength")
