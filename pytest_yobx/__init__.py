@@ -20,6 +20,8 @@ from pytest_yobx.plugin import (
     pytest_pycollect_makeitem,
     pytest_pyfunc_call,
     pytest_runtest_makereport,
+    pytest_runtest_setup,
+    pytest_runtestloop,
     pytest_sessionfinish,
     pytest_terminal_summary,
 )
@@ -36,6 +38,8 @@ __all__ = [
     "pytest_pycollect_makeitem",
     "pytest_pyfunc_call",
     "pytest_runtest_makereport",
+    "pytest_runtest_setup",
+    "pytest_runtestloop",
     "pytest_sessionfinish",
     "pytest_terminal_summary",
     "yobx_artifacts",

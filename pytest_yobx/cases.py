@@ -121,6 +121,8 @@ class Cells:
         case: Case,
         settings: Settings,
         marker: Mapping[str, Any],
+        *,
+        scale: float = 1.0,
     ) -> CheckResult:
         """Checks one cell.
 
@@ -130,6 +132,7 @@ class Cells:
             case: The cell.
             settings: Settings of the session.
             marker: Options of the marker.
+            scale: Factor of an expectation on every float allowance.
 
         Returns:
             The findings.
@@ -146,8 +149,9 @@ class Cells:
         bindings = loaded.options.get("bindings") or [case.binding]
         options.pop("bindings")
         options.update(case.options())
+        options["tolerance_scale"] *= scale
         options.setdefault("name", owner.rpartition("::")[2])
-        key = (case.target_opset, case.seed, case.precision)
+        key = (case.target_opset, case.seed, case.precision, scale)
         prepared = self._prepared.get(key)
         if prepared is None:
             prepared = prepare_check(loaded.model, loaded.args, **options)

@@ -10,6 +10,7 @@ import pytest
 
 from pytest_yobx.cases import Case, Cells, cases_for, finish
 from pytest_yobx.entries import Entry, EntryError, expand, interpret
+from pytest_yobx.expected import scale_of
 from pytest_yobx.options import Settings
 
 __all__ = [
@@ -17,6 +18,9 @@ __all__ = [
     "ModelItem",
     "ModelsFile",
     "cells_of",
+    "facts_of",
+    "is_check",
+    "is_complete",
     "is_model_function",
     "marker_options",
     "models_wanted",
@@ -81,7 +85,12 @@ class ModelItem(pytest.Item):
         """Checks the cell."""
         settings = settings_of(self.config)
         result = cells_of(self.config).run(
-            self.entry.name, lambda: self.entry.load(self.config.rootpath), self.case, settings, {}
+            self.entry.name,
+            lambda: self.entry.load(self.config.rootpath),
+            self.case,
+            settings,
+            {},
+            scale=scale_of(self),
         )
         finish(result, self, settings)
 
@@ -98,6 +107,34 @@ class ModelItem(pytest.Item):
     def reportinfo(self) -> tuple[Path, None, str]:
         """Where the model is named."""
         return self.path, None, self.name
+
+
+def is_check(item: pytest.Item) -> bool:
+    """Whether a test is a check of ours: a model, or a test that uses a fixture which checks."""
+    if isinstance(item, ModelItem) or item.get_closest_marker("yobx") is not None:
+        return True
+    return bool(FIXTURES & set(getattr(item, "fixturenames", ())))
+
+
+def facts_of(item: pytest.Item) -> dict[str, Any]:
+    """What is known of a check before it runs, for the scope of an expectation."""
+    settings = settings_of(item.config)
+    case: Any = item.case if isinstance(item, ModelItem) else None
+    if isinstance(item, pytest.Function) and hasattr(item, "callspec"):
+        case = item.callspec.params.get("yobx_case", case)
+    options = {**settings.keywords(), **marker_options(item)}
+    if isinstance(case, Case):
+        options.update(case.options())
+    return {name: options.get(name) for name in ("provider", "opset", "precision")} | {
+        "opset": options.get("target_opset")
+    }
+
+
+def is_complete(config: pytest.Config) -> bool:
+    """Whether the whole repository was asked for, so that what is absent does not exist."""
+    whole = config.args_source is not pytest.Config.ArgsSource.ARGS
+    base, root = config.invocation_params.dir, config.rootpath.resolve()
+    return whole or any((base / str(argument)).resolve() == root for argument in config.args)
 
 
 def _is_foreign(entry: Any) -> bool:
@@ -147,5 +184,6 @@ def run_model_function(item: pytest.Function) -> None:
     def load() -> Any:
         return interpret(item.obj(**arguments), item.name)
 
-    result = cells_of(item.config).run(owner, load, case, settings, marker_options(item))
+    marker, scale = marker_options(item), scale_of(item)
+    result = cells_of(item.config).run(owner, load, case, settings, marker, scale=scale)
     finish(result, item, settings)

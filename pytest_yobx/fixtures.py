@@ -10,6 +10,7 @@ import pytest
 
 from pytest_yobx.cases import Case, cases_for, finish, merged
 from pytest_yobx.collection import marker_options, settings_of
+from pytest_yobx.expected import scale_of
 from pytest_yobx.options import Settings, check_keywords
 from pytest_yobx.results import safe_name
 
@@ -55,6 +56,7 @@ def _options(
     __tracebackhide__ = True
     check_keywords(given, "this call")
     options = merged(settings, marker_options(request.node), given)
+    options["tolerance_scale"] *= scale_of(request.node)
     if "yobx_case" in request.fixturenames:
         case: Case = request.getfixturevalue("yobx_case")
         if "bindings" not in given:

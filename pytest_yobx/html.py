@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
+from pytest_yobx.results import GOOD
+
 if TYPE_CHECKING:
     from jinja2 import Template
 
@@ -71,7 +73,7 @@ def render_session(data: dict[str, Any]) -> str:
 
 
 def _worst_first(row: dict[str, Any]) -> bool:
-    return row["outcome"] in {"passed", "xfailed", "skipped"}
+    return row["outcome"] in GOOD
 
 
 @functools.cache

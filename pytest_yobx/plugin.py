@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import warnings
 from collections.abc import Generator
+from dataclasses import asdict
 from typing import Any
 
 import pytest
 
-from pytest_yobx import collection, options, results
+from pytest_yobx import collection, expected, options, results
+from pytest_yobx.baseline import read_report
 from pytest_yobx.cases import cases_for
+from pytest_yobx.expectations import Book, load
+from pytest_yobx.shards import Attendance, shares
 
 _COLLECTED = pytest.StashKey[results.Collected]()
+_BASELINE = pytest.StashKey[dict[str, Any] | None]()
+_BOOK = pytest.StashKey[Book]()
+_UPDATED = pytest.StashKey[list[str]]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -36,9 +44,14 @@ def pytest_configure(config: pytest.Config) -> None:
         "options "
         "are those of yobx.verification.check_conversion",
     )
-    collection.remember(config, options.read_settings(config))
+    settings = options.read_settings(config)
+    collection.remember(config, settings)
     collected = config.stash[_COLLECTED] = results.Collected()
+    before = read_report(config.rootpath / settings.baseline) if settings.baseline else None
+    config.stash[_BASELINE] = before
+    config.stash[_BOOK] = load(settings.expectations, config.rootpath, datetime.date.today())
     config.pluginmanager.register(_Recorder(collected), "yobx-recorder")
+    config.pluginmanager.register(_Parts(), "yobx-parts")
     if config.pluginmanager.hasplugin("xdist"):
         config.pluginmanager.register(_CrashedWorkers(config), "yobx-crashed-workers")
 
@@ -61,9 +74,38 @@ class _CrashedWorkers:
         self._config = config
 
     @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any, error: object) -> None:
+        """A worker ended: it tells which checks it saw."""
+        data = getattr(node, "workeroutput", {}).get("yobx_attendance")
+        if data:
+            shard = tuple(data["shard"]) if data["shard"] else None
+            seen = Attendance(data["planned"], data["assigned"], shard)
+            self._config.stash[_COLLECTED].attendance = seen
+
+    @pytest.hookimpl(optionalhook=True)
     def pytest_handlecrashitem(self, crashitem: str) -> None:
         """A worker died: the test it ran is a crash, not a missing result."""
         self._config.stash[_COLLECTED].crash(crashitem)
+
+
+class _Parts:
+    """The last word on what is collected: the share of this part, and the list of who attends."""
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(
+        self, config: pytest.Config, items: list[pytest.Item]
+    ) -> None:
+        """Keeps the share of this part."""
+        shard = collection.settings_of(config).shard
+        planned = [item.nodeid for item in items if collection.is_check(item)]
+        if shard is not None:
+            rows = (config.stash[_BASELINE] or {"results": []})["results"]
+            seconds = {row["nodeid"]: float(row["seconds"]) for row in rows}
+            mine = shares([item.nodeid for item in items], shard[1], seconds)[shard[0] - 1]
+            config.hook.pytest_deselected(items=[i for i in items if i.nodeid not in mine])
+            items[:] = [item for item in items if item.nodeid in mine]
+        assigned = [item.nodeid for item in items if collection.is_check(item)]
+        config.stash[_COLLECTED].attendance = Attendance(planned, assigned, shard)
 
 
 # ---- collection
@@ -88,11 +130,22 @@ def pytest_collection_modifyitems(
         path = config.inipath or config.rootpath / "pyproject.toml"
         parent = collection.ModelsFile.from_parent(session, path=path)
         items[:0] = list(parent.collect())
+    book = config.stash[_BOOK]
     for item in items:
+        if collection.is_check(item):
+            facts = collection.facts_of(item)
+            expected.remember_entry(item, book.find(item.name, item.nodeid, facts))
         if isinstance(item, pytest.Function):
             given = collection.marker_options(item)
             if given:
                 options.check_keywords(given, f"the marker yobx of {item.nodeid}")
+    complete = collection.is_complete(config)
+    if config.getoption("--yobx") and (book.entries or book.problems):
+        items.append(
+            expected.ProblemsItem.from_parent(
+                session, name="yobx_expectations", book=book, complete=complete
+            )
+        )
 
 
 @pytest.hookimpl(wrapper=True)
@@ -123,6 +176,30 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 # -----------------------------------------------------------------------------------------------
 
 
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """A check that is known to crash is left out."""
+    expected.skip_if_told(item)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop(session: pytest.Session) -> bool | None:
+    """With ``--yobx-isolate on`` the tests run in a child process."""
+    config = session.config
+    distributed = hasattr(config, "workerinput") or config.getoption("numprocesses", None)
+    planning = config.getoption("collectonly", False)
+    if not collection.settings_of(config).isolate or distributed or planning:
+        return None
+    if session.testsfailed and not config.getoption("continue_on_collection_errors"):
+        return None  # pytest says so itself
+    from pytest_yobx import isolation
+
+    why = isolation.unavailable()
+    if why:
+        raise pytest.UsageError(f"yobx: --yobx-isolate: {why}")
+    isolation.run_isolated(session, config.stash[_COLLECTED])
+    return True
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     """A marked function returns its model: it is checked, with or without ``--yobx``."""
@@ -140,8 +217,9 @@ def pytest_runtest_makereport(
     """Puts what was found on the report, as text that crosses processes."""
     report = yield
     found = results.payloads_of(item)
-    ours = isinstance(item, collection.ModelItem) or item.get_closest_marker("yobx") is not None
-    if (found and report.when == "call") or (ours and (report.when == "call" or report.failed)):
+    expected.judge_report(item, report, found)
+    told = report.when == "call" or (report.when == "setup" and not report.passed)
+    if collection.is_check(item) and (told or report.failed):
         setattr(report, results.PAYLOAD, json.dumps({"reports": found}))
     return report
 
@@ -154,22 +232,26 @@ def pytest_runtest_makereport(
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     """Writes the reports; a run that was asked for checks and made none is red."""
     config = session.config
-    if hasattr(config, "workerinput"):
-        return
     collected = config.stash[_COLLECTED]
+    if hasattr(config, "workerinput"):
+        output: dict[str, Any] = getattr(config, "workeroutput", {})
+        output["yobx_attendance"] = asdict(collected.attendance)
+        return
     settings = collection.settings_of(config)
-    if not settings.active:
+    if not settings.active or config.getoption("collectonly", False):
         return
     from pytest_yobx import summary
 
-    summary.write_reports(config, collected, settings)
-    planning = config.getoption("collectonly", False)
-    if (
-        not collected.executed
-        and not planning
-        and exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
-    ):
+    if settings.update_expectations:
+        book, complete = config.stash[_BOOK], collection.is_complete(config)
+        lines = expected.update(book, collected.rows, config.rootpath, complete=complete)
+        config.stash[_UPDATED] = lines or ["no entry of the expectations changes"]
+    verdict = summary.conclude(config, collected, settings, config.stash[_BASELINE])
+    quiet = (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
+    if verdict.reasons and exitstatus in quiet:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
+    elif exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED and settings.shard is not None:
+        session.exitstatus = pytest.ExitCode.OK  # an empty part: merging decides
 
 
 def pytest_terminal_summary(terminalreporter: Any, exitstatus: int, config: pytest.Config) -> None:
@@ -179,3 +261,5 @@ def pytest_terminal_summary(terminalreporter: Any, exitstatus: int, config: pyte
         from pytest_yobx import summary
 
         summary.show(terminalreporter, config, config.stash[_COLLECTED], settings)
+        for line in config.stash.get(_UPDATED, []):
+            terminalreporter.write_line(line, green=line[:1] == "+", red=line[:1] == "-")

@@ -10,8 +10,12 @@ from typing import Any
 
 import pytest
 
-__all__ = ["PAYLOAD", "Collected", "Row", "attach", "payloads_of", "safe_name"]
+from pytest_yobx.shards import Attendance
 
+__all__ = ["GOOD", "PAYLOAD", "Collected", "Row", "attach", "payloads_of", "safe_name"]
+
+#: Outcomes that leave a run green.
+GOOD = frozenset({"passed", "xfailed", "skipped", "unchecked"})
 #: Attribute of a TestReport that holds the JSON text; xdist carries it to the controller.
 PAYLOAD = "yobx_payload"
 _KEY = pytest.StashKey[list[dict[str, Any]]]()
@@ -42,7 +46,8 @@ class Row:
 
     Attributes:
         nodeid: The test.
-        outcome: ``passed``, ``failed``, ``xfailed``, ``skipped``, ``error`` or ``crash``.
+        outcome: ``passed``, ``failed``, ``xfailed``, ``skipped``, ``error``, ``crash``, or
+            ``unchecked`` for a test that passed without having compared anything.
         seconds: Duration of the call.
         reports: JSON form of its reports.
         message: Text of a failure that left no report.
@@ -61,11 +66,11 @@ class Collected:
 
     Attributes:
         rows: One row a test that made a check, or that was an item of ours.
-        planned: Node ids of our items.
+        attendance: Which checks were planned.
     """
 
     rows: dict[str, Row] = field(default_factory=dict)
-    planned: set[str] = field(default_factory=set)
+    attendance: Attendance = field(default_factory=Attendance)
 
     def add(self, report: pytest.TestReport) -> None:
         """Takes in a report of one phase of one test."""
@@ -76,19 +81,25 @@ class Collected:
         row = self.rows.setdefault(report.nodeid, Row(report.nodeid, "passed"))
         row.seconds += report.duration
         row.reports = payload["reports"] or row.reports
-        if report.when == "call" or report.failed:
+        if report.when == "call" or report.failed or report.skipped:
             outcome: str = "error" if report.failed and report.when != "call" else report.outcome
             if hasattr(report, "wasxfail"):
                 outcome = "xfailed" if report.skipped else "xpassed"
+            if outcome == "passed" and not row.reports:
+                outcome = "unchecked"
             row.outcome = outcome if row.outcome != "failed" else row.outcome
         if report.failed and not any(not r["passed"] for r in row.reports):
             row.message = str(report.longreprtext)[-4000:]
+        elif row.outcome == "xfailed":
+            row.message = str(getattr(report, "wasxfail", "")) or row.message
+        elif row.outcome == "skipped" and isinstance(report.longrepr, tuple):
+            row.message = str(report.longrepr[2])
 
-    def crash(self, nodeid: str) -> None:
+    def crash(
+        self, nodeid: str, words: str = "the worker process died while this test ran"
+    ) -> None:
         """Records that the process running a test died."""
-        self.rows[nodeid] = Row(
-            nodeid, "crash", message="the worker process died while this test ran"
-        )
+        self.rows[nodeid] = Row(nodeid, "crash", message=words)
 
     @property
     def executed(self) -> int:

@@ -8,14 +8,16 @@ from typing import Any
 
 import pytest
 
+from pytest_yobx.baseline import SCHEMA
 from pytest_yobx.cases import shown_path
 from pytest_yobx.options import Settings
-from pytest_yobx.results import Collected, Row
+from pytest_yobx.results import GOOD, Collected, Row
+from pytest_yobx.verdict import Verdict, judge
 
-__all__ = ["SCHEMA", "as_data", "show", "write_reports"]
+__all__ = ["as_data", "conclude", "show"]
 
-SCHEMA = 1
 _WRITTEN = pytest.StashKey[list[str]]()
+_VERDICT = pytest.StashKey[Verdict]()
 
 
 def as_data(collected: Collected, settings: Settings) -> dict[str, Any]:
@@ -28,38 +30,62 @@ def as_data(collected: Collected, settings: Settings) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
         "environment": environment,
-        "seed": settings.seed,
+        "seed": settings.seed if isinstance(settings.seed, int) else list(settings.seed),
         "totals": totals,
         "executed": collected.executed,
+        "attendance": asdict(collected.attendance),
         "results": [asdict(row) for row in rows],
     }
 
 
-def write_reports(config: pytest.Config, collected: Collected, settings: Settings) -> None:
-    """Writes the reports asked for; a folder that cannot be written is said in the summary.
+def conclude(
+    config: pytest.Config,
+    collected: Collected,
+    settings: Settings,
+    before: dict[str, Any] | None,
+) -> Verdict:
+    """Judges the run and writes the reports asked for.
+
+    A folder that cannot be written is said in the summary.
 
     Args:
-        config: Where the names of the files are kept for the summary.
+        config: Where what the summary shows is kept.
         collected: The results.
         settings: Kinds and folder.
+        before: The baseline, or ``None``.
+
+    Returns:
+        Whether the run is red although its tests passed.
     """
+    data = as_data(collected, settings)
+    verdict = config.stash[_VERDICT] = judge(collected, settings, data["results"], before)
+    if verdict.changes is not None:
+        data["changes"] = verdict.changes.as_data()
+    data["red"] = verdict.reasons
+    _write(config, data, settings)
+    return verdict
+
+
+def _write(config: pytest.Config, data: dict[str, Any], settings: Settings) -> None:
     lines: list[str] = []
     config.stash[_WRITTEN] = lines
     kinds = [kind for kind in settings.report if kind != "none"]
     if not kinds:
         return
-    data = as_data(collected, settings)
+    stem = "report"
+    if settings.shard is not None:
+        stem += f"-{settings.shard[0]}of{settings.shard[1]}"
     try:
         settings.folder.mkdir(parents=True, exist_ok=True)
         ignore = settings.folder / ".gitignore"
         if not ignore.exists():
             ignore.write_text("*\n", encoding="utf-8")
         if "json" in kinds:
-            target = settings.folder / "report.json"
+            target = settings.folder / f"{stem}.json"
             target.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
             lines.append(f"json report  {shown_path(target).rstrip('/')}")
         if "html" in kinds:
-            target = settings.folder / "report.html"
+            target = settings.folder / f"{stem}.html"
             target.write_text(_page(data), encoding="utf-8")
             lines.append(f"html report  {shown_path(target).rstrip('/')}")
     except OSError as error:
@@ -101,15 +127,15 @@ def show(reporter: Any, config: pytest.Config, collected: Collected, settings: S
             "result",
         )
         _write_table(reporter, header, table, [row.outcome for row in rows])
-    if not collected.executed:
-        reporter.write_line(
-            "nothing was checked: no entry of yobx_models, no function marked yobx and no test "
-            "using "
-            "assert_converts ran. This run is red.",
-            red=True,
-            bold=True,
-        )
-    elif not _models_selected(config):
+    verdict = config.stash.get(_VERDICT, Verdict())
+    if verdict.changes is not None:
+        changed = verdict.changes.lines()
+        reporter.write_line(f"changes since {settings.baseline}:{'' if changed else ' none'}")
+        for line in changed:
+            reporter.write_line(line)
+    for reason in verdict.reasons:
+        reporter.write_line(reason, red=True, bold=True)
+    if collected.executed and not _models_selected(config):
         count = len(config.getini("yobx_models"))
         if count:
             reporter.write_line(
@@ -175,7 +201,7 @@ def _write_table(
     reporter.write_line(_line(header, widths))
     for row, outcome in zip(table, outcomes, strict=True):
         good = outcome in {"passed", "xfailed"}
-        reporter.write_line(_line(row, widths), green=good, red=not good and outcome != "skipped")
+        reporter.write_line(_line(row, widths), green=good, red=outcome not in GOOD)
 
 
 def _line(cells: tuple[str, ...], widths: list[int]) -> str:

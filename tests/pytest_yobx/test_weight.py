@@ -3,6 +3,9 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest_yobx
+from pytest_yobx import fixtures, plugin
+
 _PROBE = """
 import pytest, sys, time
 before = set(sys.modules)
@@ -24,3 +27,8 @@ def test_the_plugin_loads_nothing_but_pytest_and_the_standard_library():
         assert out[1:] == []
         best = min(best, float(out[0]))
     assert best < 0.05
+
+
+def test_every_hook_and_fixture_is_exported():
+    hooks = {name for name in vars(plugin) if name.startswith("pytest_") and name != "pytest_yobx"}
+    assert set(pytest_yobx.__all__) == hooks | set(fixtures.__all__)

@@ -1,0 +1,66 @@
+"""What makes a run red although every test in it passed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from pytest_yobx.baseline import Changes, changes
+from pytest_yobx.options import Settings
+from pytest_yobx.results import Collected
+
+__all__ = ["Verdict", "judge"]
+
+
+@dataclass
+class Verdict:
+    """The judgement of a whole run.
+
+    Attributes:
+        reasons: Why it is red; none if it is not.
+        changes: What changed since the baseline, if there is one.
+    """
+
+    reasons: list[str] = field(default_factory=list)
+    changes: Changes | None = None
+
+
+def judge(
+    collected: Collected,
+    settings: Settings,
+    results: list[dict[str, Any]],
+    before: dict[str, Any] | None,
+) -> Verdict:
+    """Judges a run.
+
+    Args:
+        collected: Its results.
+        settings: Settings of the session.
+        results: The results as JSON data.
+        before: The baseline, or ``None``.
+
+    Returns:
+        The verdict.
+    """
+    verdict = Verdict()
+    attendance, made = collected.attendance, collected.executed
+    empty_part = attendance.shard is not None and not attendance.assigned
+    if not made and not empty_part:
+        verdict.reasons.append(
+            "nothing was checked: no entry of yobx_models, no function marked yobx and no test "
+            "using assert_converts ran. This run is red."
+        )
+    cells = made if attendance.shard is None else len(attendance.planned)
+    if made and cells < settings.min_cells:
+        verdict.reasons.append(
+            f"{cells} checks, but yobx_min_cells asks for {settings.min_cells}. This run is red."
+        )
+    if before is not None:
+        elsewhere = frozenset(attendance.planned) - frozenset(attendance.assigned)
+        verdict.changes = changes(before["results"], results, elsewhere)
+        lost = len(verdict.changes.untested)
+        if lost:
+            verdict.reasons.append(
+                f"{lost} checks of the baseline {settings.baseline} were not made. This run is red."
+            )
+    return verdict
