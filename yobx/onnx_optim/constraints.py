@@ -26,7 +26,9 @@ class Constraints:
     def __init__(
         self, parent: Constraints | None = None, generated: Callable[[str], bool] | None = None
     ) -> None:
-        self._parent = parent
+        # Deep nesting: a context that holds no fact of its own is passed over.
+        bare = parent is not None and not (parent._equal or parent._at_most)
+        self._parent: Constraints | None = parent._parent if parent and bare else parent
         self._generated = generated or (lambda _: False)
         self._equal: dict[tuple[OptimDim, OptimDim], None] = {}
         self._at_most: dict[tuple[OptimDim, OptimDim], None] = {}
