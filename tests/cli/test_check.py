@@ -66,3 +66,8 @@ def test_html(in_files: Path, tmp_path: Path) -> None:
 def test_bad_binding(in_files: Path, text: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", "model.keras", "--bind", text]) == ExitCode.USAGE
     assert "SYMBOL=SIZE" in capsys.readouterr().err
+
+
+def test_a_binding_of_an_unknown_symbol(in_files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", "model.keras", "--bind", "nobody=3"]) == ExitCode.USAGE
+    assert "Received: nobody. The model has: batch." in capsys.readouterr().out

@@ -93,3 +93,19 @@ def test_outputs_of_one_layer_share_its_name() -> None:
     x = np.random.default_rng(0).standard_normal((5, 4, 3)).astype(np.float32)
     model = keras.Model(inputs, [*states, states[0]])
     check_conversion(model, (x,)).raise_if_failed()
+
+
+def test_a_model_that_differs_in_a_graph_is_told_apart() -> None:
+    def double_in_a_graph(x):
+        return x if tf.executing_eagerly() else x * 2.0
+
+    report = check_conversion(double_in_a_graph, (X,))
+    assert report.failed_phase == "values"
+    assert any("called eagerly" in note for note in report.notes)
+
+    def negate(g, sts, outputs, op):
+        return g.op.Neg(op.inputs[0].name, outputs=outputs)
+
+    wrong = check_conversion(lambda x: tf.sin(x), (X,), extra_converters={"Sin": negate})
+    assert wrong.failed_phase == "values"
+    assert not any("called eagerly" in note for note in wrong.notes)

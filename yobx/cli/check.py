@@ -11,6 +11,7 @@ from yobx.cli.console import Screen
 from yobx.cli.outcome import ExitCode
 from yobx.cli.source import prepare
 from yobx.cli.specs import parse_bindings
+from yobx.errors import ArgumentError
 
 if TYPE_CHECKING:
     from yobx.verification import ConversionReport
@@ -70,7 +71,7 @@ def describe(report: ConversionReport, screen: Screen) -> None:
 
 
 def exit_code(report: ConversionReport) -> ExitCode:
-    """Tell whether a check passed, differed, or had nothing to compare.
+    """Tell whether a check passed, differed, had nothing to compare or was asked for wrongly.
 
     Args:
         report: What was found.
@@ -80,4 +81,6 @@ def exit_code(report: ConversionReport) -> ExitCode:
     """
     if report.passed:
         return ExitCode.OK
+    if report.phase(report.failed_phase).error_type == ArgumentError.__name__:
+        return ExitCode.USAGE
     return ExitCode.MODEL if report.failed_phase in _BEFORE_COMPARISON else ExitCode.DIFFERENCE

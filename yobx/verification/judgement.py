@@ -148,6 +148,7 @@ class _Judgement:
         if values:
             with self.phases.phase("values", stops=False):
                 self._compare_values()
+            self._ask_the_graph()
         with self.phases.phase("provenance", stops=False):
             self._check_provenance()
 
@@ -254,6 +255,23 @@ class _Judgement:
         )
         self.report.localization = localize(evidence, self.prepared.sensitivity, wrong.name)
 
+    def _ask_the_graph(self) -> None:
+        """Notes when a model gives one result in a graph, as converted, and another eagerly."""
+        ask = getattr(self.prepared.source, "run_graph", None)
+        under = next((output.binding for output in self.report.outputs if output.failed), None)
+        run = next((r for r in self.result.runs if r.binding.describe() == under), None)
+        if ask is None or run is None:
+            return
+        graph: list[Any] = []
+        with Attempt():  # only a remark is missed when this fails
+            graph = ask(run.args, self.prepared.options.conversion()) or []
+        pairs = list(zip(run.actual.values(), graph, strict=False))
+        if len(graph) == len(run.actual) and all(_resemble(got, want) for got, want in pairs):
+            self.report.notes.append(
+                "the graph that TensorFlow traces of this model gives what the converted model "
+                "gives: the model itself computes something else when it is called eagerly"
+            )
+
     def _check_provenance(self) -> None:
         entry = self.report.phase("provenance")
         if self.prepared.source.framework == "onnx":
@@ -267,6 +285,16 @@ class _Judgement:
                 "provenance",
                 f"{len(bare)} of {len(nodes)} nodes do not say where they come from: {shown}",
             )
+
+
+def _resemble(got: Any, want: Any) -> bool:
+    """Whether two results are the same but for rounding."""
+    if isinstance(got, list) or np.shape(got) != np.shape(want):
+        return False
+    if np.asarray(want).dtype.kind not in "fc":
+        return bool(np.array_equal(got, want))
+    close = np.isclose(got, want, rtol=1e-4, atol=1e-4 * float(np.abs(want).max(initial=0.0)))
+    return bool(np.all(close | (np.isnan(got) & np.isnan(want))))
 
 
 def _symbolic(model: onnx.ModelProto, name: str, actual: Any) -> str:

@@ -123,6 +123,14 @@ class PlainCallableSource:
         """Values by name, where the framework has them."""
         return self._chosen.intermediates(args, names, options)
 
+    def run_graph(
+        self, args: tuple[Any, ...], options: Mapping[str, Any]
+    ) -> list[NDArray[Any]] | None:
+        """Outputs of the function in a graph of TensorFlow; ``None`` for one of JAX."""
+        if isinstance(self._chosen, JaxSource):
+            return None
+        return self._chosen.run_graph(args, options)
+
 
 def named_leaves(result: Any) -> list[NamedArray]:
     """Leaves of a result as arrays, named by their key where they have one."""
