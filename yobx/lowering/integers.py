@@ -83,12 +83,10 @@ def truncate_modulo(
     """Emit the remainder with the sign of ``x``, as C has it."""
     if not is_float(g.get_type(x)):
         x, y, _ = _safe_operands(g, x, y)
-    return str(legal_modulo(g, x, y, outputs, name))
+    return str(_modulo(g, x, y, outputs, name))
 
 
-def legal_modulo(
-    g: GraphBuilder, x: str, y: str, outputs: list[str] | None, name: str | None
-) -> str:
+def _modulo(g: GraphBuilder, x: str, y: str, outputs: list[str] | None, name: str | None) -> str:
     """Emit ``Mod`` with ``fmod=1``; the kernel table only knows the integer form of ``Mod``."""
     dtype = g.get_type(x)
     if not is_float(dtype) or numpy_dtype(dtype).itemsize >= 4:

@@ -66,6 +66,7 @@ def _function_of(name: str) -> Callable[[GraphBuilder, Op], Results]:
         elements = _Elements(op)
         return elements.result(*pairs.FUNCTIONS[name](g, elements.pair(0)))
 
+    converted.__doc__ = f"``{name}`` of complex numbers."
     return converted
 
 

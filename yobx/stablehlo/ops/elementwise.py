@@ -103,18 +103,10 @@ def convert_remainder(g: GraphBuilder, op: Op) -> Tensor:
     if not _is_integer(op):
         return op.elementwise(integers.truncate_modulo(g, x, y))
     is_zero, divisor = _nonzero_divisor(op, y)
-    remainder = _integer_remainder(op, x, divisor)
+    remainder = integers.truncate_modulo(g, x, divisor)
     if is_zero is None:
         return op.elementwise(remainder)
     return op.elementwise(op.emit.Where(is_zero, x, remainder))
-
-
-def _integer_remainder(op: Op, x: str, divisor: str) -> str:
-    """``x - truncate(x / divisor) * divisor``: onnxruntime's Mod floors integers."""
-    if op.in_type().dtype.kind == "u":
-        return str(op.emit.Mod(x, divisor))
-    quotient = integers.truncate_divide(op.g, x, divisor)
-    return str(op.emit.Sub(x, op.emit.Mul(quotient, divisor)))
 
 
 def _nonzero_divisor(op: Op, y: str) -> tuple[str | None, str]:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from yobx.lowering.casts import cast
+from yobx.lowering.reduce import reduce
 from yobx.stablehlo import ir
 from yobx.stablehlo.op import Op
 from yobx.stablehlo.regions import arg_reduction, is_identity, monoid, real_form
@@ -14,9 +15,7 @@ from yobx.stablehlo.registry import register_stablehlo_op_converter
 from yobx.stablehlo.tensor import Tensor, full_tensor
 from yobx.xbuilder import GraphBuilder
 
-from .comparison import is_nan
-
-_REDUCTIONS = {"add": "ReduceSum", "mul": "ReduceProd", "max": "ReduceMax", "min": "ReduceMin"}
+_REDUCTIONS = {"add": "Sum", "mul": "Prod", "max": "Max", "min": "Min"}
 _BOOL = {"or": "max", "and": "min", "max": "max", "min": "min", "mul": "min", "add": "max"}
 
 
@@ -58,19 +57,11 @@ def _reduce(op: Op, kind: str, axes: tuple[int, ...]) -> str:
 
 def reduce_axes(op: Op, kind: str, x: str, axes: tuple[int, ...]) -> str:
     """Emit one reduction without initial value; NaN is carried on."""
-    g, dtype = op.g, op.out_dtype()
     if not axes:
         return x
-    where = np.array(axes)
-    if dtype == np.bool_:
-        result = getattr(g.op, _REDUCTIONS[kind])(cast(g, x, np.int32), where, keepdims=0)
-        return cast(g, result, np.bool_)
-    result = getattr(op.emit, _REDUCTIONS[kind])(x, where, keepdims=0)
-    if kind in ("add", "mul") or dtype.kind in "iu":
-        return str(result)
-    # onnxruntime passes over NaN here: bring it in again
-    nan = op.emit.Where(is_nan(g, x), x, op.scalar(0))
-    return str(op.emit.Add(result, op.emit.ReduceSum(nan, where, keepdims=0)))
+    number = cast(op.g, x, np.int32) if op.out_dtype() == np.bool_ else x
+    result = reduce(op.g, _REDUCTIONS[kind], number, np.array(axes), keepdims=False)
+    return cast(op.g, result, op.out_dtype())
 
 
 def _is_iota(value: ir.Value, axes: tuple[int, ...]) -> bool:

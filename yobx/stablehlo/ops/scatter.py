@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from yobx.lowering.casts import cast
+from yobx.lowering.scatter import scatter_nd
 from yobx.stablehlo import ir
 from yobx.stablehlo.op import Op
 from yobx.stablehlo.regions import monoid, real_form
@@ -61,7 +62,7 @@ def _scatter(op: Op, reduction: str) -> str:
     starts = start_vectors(op, 1, op.attr("scatter_dimension_numbers")["index_vector_dim"])
     valid = _valid(op, starts, plan)
     if valid is None:
-        result = _scatter_nd(op, x, window_index(op, starts, plan, batch_rank), updates, reduction)
+        result = scatter_nd(g, x, window_index(op, starts, plan, batch_rank), updates, reduction)
     else:
         result = _scatter_valid(
             op,
@@ -158,21 +159,8 @@ def _scatter_valid(
     else:
         row = g.op.Shape(x, start=0, end=1)
         away = g.op.Concat(row, away[1:], axis=0) if len(away) > 1 else row
-    result = _scatter_nd(op, taller, g.op.Where(mask, index, away), updates, reduction)
+    result = scatter_nd(g, taller, g.op.Where(mask, index, away), updates, reduction)
     return str(g.op.Slice(result, np.array([0]), np.array([-1]), np.array([0])))
-
-
-def _scatter_nd(op: Op, x: str, index: Any, updates: str, reduction: str) -> str:
-    g, dtype = op.g, op.out_dtype()
-    if dtype == np.bool_ and reduction != "none":
-        numbers = (cast(g, x, np.int32), index, cast(g, updates, np.int32))
-        return cast(g, g.op.ScatterND(*numbers, reduction=reduction), np.bool_)
-    if reduction == "none" or dtype.name in ("float32", "float64", "int32", "int64"):
-        return str(op.emit.ScatterND(x, index, updates, reduction=reduction))
-    wide = 1 if dtype.kind not in "iu" else 7
-    numbers = (cast(g, x, wide), index, cast(g, updates, wide))
-    result = g.op.ScatterND(*numbers, reduction=reduction)
-    return cast(g, result, g.get_type(x))
 
 
 def _combine_whole(op: Op, x: str, updates: str, reduction: str) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from yobx.lowering.dtypes import extreme
 from yobx.lowering.padding import Window
 from yobx.lowering.pool import max_pool
 from yobx.stablehlo import ir
@@ -352,11 +353,7 @@ def _never_selected(op: Op) -> np.ndarray[Any, Any]:
     """What padding holds: the element that loses against every other."""
     compare = op.source.regions[0].outputs[0].owner
     is_max = compare is None or compare.attributes.get("comparison_direction") in ("GE", "GT")
-    dtype = op.in_type().dtype
-    if dtype.kind in "iu":
-        limits = np.iinfo(dtype)
-        return np.array(limits.min if is_max else limits.max, dtype)
-    return np.array(-np.inf if is_max else np.inf).astype(dtype)
+    return extreme(op.g.get_type(op.inputs[0].compact), largest=not is_max)
 
 
 def _at_place(g: GraphBuilder, x: str, windows: _Windows, place: tuple[int, ...]) -> str:
