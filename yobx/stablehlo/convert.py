@@ -18,6 +18,7 @@ from . import ir
 from .fusion import fuse
 from .op import Op, part_type
 from .registry import StablehloRegistration, get_stablehlo_op_converter
+from .scans import flatten_loops
 from .tensor import Tensor, full_tensor
 
 __all__ = ["Parts", "Scope", "convert_module"]
@@ -52,6 +53,7 @@ def convert_module(
     from .ops import register
 
     register()
+    flatten_loops(module)
     fuse(module)
     converters = _Converters(module, extra_converters or {})
     converters.check_supported()

@@ -8,7 +8,7 @@ import numpy as np
 
 from . import ir
 
-__all__ = ["Counter", "counted_loop"]
+__all__ = ["Counter", "adds_one", "counted_loop", "scalar_constant"]
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ def counted_loop(operation: ir.Operation) -> Counter | None:
     if counter not in condition.arguments or counter.tensor.rank:
         return None
     index = condition.arguments.index(counter)
-    if not _is_fixed(bound, condition, body) or not _adds_one(body, index):
+    if not _is_fixed(bound, condition, body) or not adds_one(body, index):
         return None
     return Counter(index, bound)
 
@@ -52,19 +52,21 @@ def _is_fixed(bound: ir.Value, condition: ir.Block, body: ir.Block) -> bool:
     )
 
 
-def _adds_one(body: ir.Block, index: int) -> bool:
+def adds_one(body: ir.Block, index: int) -> bool:
+    """Whether a carried value is one more in each turn."""
     step = body.outputs[index].owner
     if step is None or step.name != "stablehlo.add":
         return False
     counter = body.arguments[index]
     for value, other in (step.operands, step.operands[::-1]):
-        constant = _constant(other)
+        constant = scalar_constant(other)
         if value is counter and constant is not None and int(constant) == 1:
             return True
     return False
 
 
-def _constant(value: ir.Value) -> np.ndarray[tuple[int, ...], np.dtype[np.generic]] | None:
+def scalar_constant(value: ir.Value) -> np.ndarray[tuple[int, ...], np.dtype[np.generic]] | None:
+    """The array of a constant of one element, or ``None``."""
     owner = value.owner
     if owner is None or owner.name != "stablehlo.constant":
         return None

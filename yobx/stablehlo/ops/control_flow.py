@@ -15,6 +15,8 @@ from yobx.stablehlo.registry import register_stablehlo_op_converter
 from yobx.stablehlo.tensor import Tensor, full_tensor
 from yobx.xbuilder import GraphBuilder
 
+from .scanning import Turns, convert_scan, find_scan
+
 if TYPE_CHECKING:
     from yobx.stablehlo.convert import Parts, Scope
 
@@ -153,6 +155,11 @@ def _counted(op: Op, index: int, bound: ir.Value, fixed: Sequence[bool]) -> list
     limit = _bound(op, bound, outer)
     start = op.x(index)
     turns = _turns(op, start, limit, index)
+    last = _last_counter(op, start, turns, index)
+    known = Turns(bound, limit, turns, (last,))
+    plan = find_scan(op, known)
+    if plan is not None:
+        return convert_scan(op, plan, known)
     carried = [i for i, same in enumerate(fixed) if not same and i != index]
     starts, inputs = _carried_inputs(op, carried)
     heads = [(g.unique_name("turn"), np.int64, ()), (g.unique_name("go_on"), np.bool_, ())]
@@ -165,7 +172,6 @@ def _counted(op: Op, index: int, bound: ir.Value, fixed: Sequence[bool]) -> list
     graph.make_tensor_output(graph.unique_name("result"), source=heads[1][0])
     for i in carried:
         _expose(scope, results[i])
-    last = _last_counter(op, start, turns, index)
     if not starts:
         return [outer.get(i, (last,)) for i in range(len(op.source.results))]
     made = g.op.Loop(turns, None, *starts, body=graph, outputs=len(starts))
