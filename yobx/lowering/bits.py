@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from yobx.onnx_optim import TensorType
 from yobx.xbuilder import GraphBuilder
 
 from .casts import cast
 from .dtypes import is_signed, numpy_dtype
 from .legalise import legal
 
-__all__ = ["population_count", "shift_left", "shift_right"]
+__all__ = ["population_count", "reread", "shift_left", "shift_right"]
 
 _UNSIGNED = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
 
@@ -61,3 +62,35 @@ def population_count(g: GraphBuilder, x: str) -> str:
     moved = g.op.BitShift(wide, shifts, direction="RIGHT")
     ones = g.op.BitwiseAnd(moved, np.array(1, bits))
     return str(g.op.ReduceSum(cast(g, ones, np.int64), np.array([-1], np.int64), keepdims=0))
+
+
+def reread(g: GraphBuilder, x: str, dtype: TensorType, outputs: list[str] | None = None) -> str:
+    """Return the bits of the integers ``x`` as another integer type, lowest bytes first.
+
+    Args:
+        g: The graph.
+        x: Integers, `(...)` for the same or a narrower type, `(..., r)` for one `r` times as wide.
+        dtype: Integer type of the result.
+        outputs: Name to give.
+
+    Returns:
+        Name of the result: `(...)`, or `(..., r)` for a type a fraction as wide.
+    """
+    source, target = (numpy_dtype(t).itemsize for t in (g.get_type(x), dtype))
+    low, high = _UNSIGNED[min(source, target)], _UNSIGNED[max(source, target)]
+    value = cast(g, x, _UNSIGNED[source])
+    ratio, width = max(source, target) // min(source, target), 8 * min(source, target)
+    if source > target:
+        wide = g.op.Unsqueeze(value, np.array([-1], np.int64))
+        shifts = (np.arange(ratio) * width).astype(high)
+        moved = g.op.BitShift(wide, shifts, direction="RIGHT")
+        value = cast(g, g.op.BitwiseAnd(moved, np.array(2**width - 1, high)), low)
+    elif source < target:
+        value = cast(g, value, high)
+        total = g.op.Gather(value, np.array(0, np.int64), axis=-1)
+        for i in range(1, ratio):
+            part = g.op.Gather(value, np.array(i, np.int64), axis=-1)
+            moved = g.op.BitShift(part, np.array(i * width, high), direction="LEFT")
+            total = g.op.BitwiseOr(total, moved)
+        value = str(total)
+    return cast(g, value, dtype, outputs=outputs)

@@ -40,7 +40,11 @@ def tensor_value(tensor: Any) -> npt.NDArray[Any]:
     Args:
         tensor: Eager tensor.
     """
-    return np.asarray(tensor)
+    if tensor.dtype.name == "string":
+        value = np.asarray(tensor.numpy(), object)
+        return np.array([v.decode() for v in value.ravel()], object).reshape(value.shape)
+    # A scalar of a type that numpy does not know comes as a number, not as an array.
+    return np.asarray(tensor.numpy() if tensor.shape.rank == 0 else tensor)
 
 
 def captures_of(

@@ -34,8 +34,7 @@ def convert_matmul(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op:
     if _flag(op, "transpose_b", "adj_y"):
         b = matrix_transpose(g, b, rank(g, op, 1))
     wanted = out_dtype(op)
-    if g.get_type(a) != wanted:
-        a, b = cast(g, a, wanted), cast(g, b, wanted)
+    a, b = cast(g, a, wanted), cast(g, b, wanted)
     return str(legal(g).MatMul(a, b, outputs=outputs[:1], name=op.name))
 
 

@@ -103,13 +103,29 @@ def convert_dilation(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], o
     strides, rates = int_list(op, "strides")[1:-1], int_list(op, "rates")[1:-1]
     window = Window(kernel, tuple(strides), tuple(rates))
     x, element = op.inputs[0].name, op.inputs[1].name
+    lowest = extreme(g.get_type(x), largest=False)
     if str(attr(op, "padding")) == "SAME":
         pairs = same_pads(g, x, (1, 2), window)
-        x = pad_spatial(g, x, (1, 2), pairs, extreme(g.get_type(x), largest=False))
+        x = pad_spatial(g, x, (1, 2), pairs, lowest)
     taps = window_slices(g, x, window, first_axis=1)
     rows = shapes.reshape(g, element, [kernel[0] * kernel[1], -1])
     sums = [
         legal(g).Add(tap, g.op.Gather(rows, np.array(i, np.int64), axis=0))
         for i, tap in enumerate(taps)
     ]
+    if str(attr(op, "padding")) == "SAME" and not op.inputs[0].dtype.is_floating:
+        # The lowest integer wraps where something is added to it.
+        sums = [
+            legal(g).Where(inside, total, lowest)
+            for inside, total in zip(_inside(g, op, window), sums, strict=True)
+        ]
     return str(legal(g).Max(*sums, outputs=outputs[:1], name=op.name))
+
+
+def _inside(g: GraphBuilder, op: Any, window: Window) -> list[str]:
+    """Return for each element of a window whether it is in the image, not in its padding."""
+    x = op.inputs[0].name
+    ones = g.op.Expand(np.array(1, np.float32), g.op.Shape(x))
+    padded = pad_spatial(g, ones, (1, 2), same_pads(g, x, (1, 2), window))
+    taps = window_slices(g, padded, window, first_axis=1)
+    return [str(g.op.Greater(tap, np.float32(0))) for tap in taps]

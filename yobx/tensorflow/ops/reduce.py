@@ -80,7 +80,14 @@ def convert_euclidean_norm(
     return cast(g, root, out_dtype(op), outputs=outputs[:1])
 
 
-@register_tf_op_converter(("ArgMax", "ArgMin"), dtypes=MOVABLE)
+_POSITIONS = {
+    "T": MOVABLE,
+    "Tidx": ("int32", "int64"),
+    "output_type": ("int16", "uint16", "int32", "int64"),
+}
+
+
+@register_tf_op_converter(("ArgMax", "ArgMin"), dtypes=_POSITIONS)
 def convert_arg_extreme(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """Position of the first extreme; a NaN is never one."""
     axis = int(require_constant(g, op, 1, "dimension"))

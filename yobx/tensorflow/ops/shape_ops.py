@@ -158,7 +158,7 @@ def convert_split(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: 
     return outputs[0]
 
 
-@register_tf_op_converter("SplitV", dtypes=ALL)
+@register_tf_op_converter("SplitV", dtypes={"T": ALL, "Tlen": ("int32", "int64")})
 def convert_split_v(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """Parts of given sizes along an axis; one size may be -1."""
     axis = int(require_constant(g, op, 2, "axis"))

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from yobx.lowering import shapes
-from yobx.lowering.bits import population_count
+from yobx.lowering.bits import population_count, reread
 from yobx.lowering.casts import cast, to_int64
 from yobx.lowering.legalise import legal
 from yobx.lowering.scatter import scatter_nd
@@ -15,7 +15,6 @@ from yobx.tensorflow.ops._op import (
     ALL,
     FLOATS,
     INTS,
-    MOVABLE,
     NUMBERS,
     UINTS,
     attr,
@@ -23,7 +22,6 @@ from yobx.tensorflow.ops._op import (
     out_dtype,
     rank,
     require_constant,
-    unsupported,
 )
 from yobx.tensorflow.register import register_tf_op_converter
 from yobx.xbuilder import GraphBuilder
@@ -215,14 +213,7 @@ def convert_population_count(
     return cast(g, population_count(g, op.inputs[0].name), np.uint8, outputs=outputs[:1])
 
 
-@register_tf_op_converter("Bitcast", dtypes=MOVABLE)
+@register_tf_op_converter("Bitcast", dtypes=(*INTS, *UINTS))
 def convert_bitcast(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
-    """The same bits read as another integer type of the same width."""
-    source, target = op.inputs[0].dtype, op.outputs[0].dtype
-    if source == target:
-        return g.alias(outputs[0], op.inputs[0].name)
-    if not (source.is_integer and target.is_integer and source.size == target.size):
-        unsupported(
-            op, "only integers of one width can be reread", f"{source.name} to {target.name}"
-        )
-    return cast(g, op.inputs[0].name, out_dtype(op), outputs=outputs[:1])
+    """The same bits read as another integer type; a last axis appears or goes with the width."""
+    return reread(g, op.inputs[0].name, out_dtype(op), outputs=outputs[:1])
