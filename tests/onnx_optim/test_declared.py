@@ -167,3 +167,17 @@ def test_counter_examples_satisfy_what_is_known() -> None:
     assert counter_example(smaller * 3, OptimDim(3)) == {"n": 0}
     assert counter_example(smaller * 3, OptimDim(3), [(smaller, one)]) is None
     assert counter_example(n, m, [(n, one)]) == {"m": 2, "n": 1}
+
+
+def test_what_an_enclosing_graph_demands_holds_inside() -> None:
+    context = inferred("""g (float[n, 3] x, bool c) => (float[3] y)
+        <int64[1] zero = {0}, int64[1] one = {1}> {
+          first = Slice (x, zero, one, zero)
+          line = Squeeze (first, zero)
+          y = If (c) <
+            then_branch = t () => (float[3] a) <float[1, 3] row> {
+              row = Slice (x, zero, one, zero)
+              a = Squeeze (row, zero) },
+            else_branch = e () => (float[3] b) { b = Identity (line) }>
+        }""")
+    assert context.contradictions == []

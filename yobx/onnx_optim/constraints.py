@@ -72,6 +72,11 @@ class Constraints:
         """The equalities recorded here, smaller text first in each."""
         return list(self._equal)
 
+    def known_equalities(self) -> list[tuple[OptimDim, OptimDim]]:
+        """The equalities recorded here and in the enclosing contexts."""
+        outer = self._parent.known_equalities() if self._parent is not None else []
+        return [*outer, *self._equal]
+
     def _solve(self, a: OptimDim, b: OptimDim) -> None:
         """Turn an equality into a substitution, when one symbol stands alone in it."""
         terms = poly.subtract(self.simplify(a).terms, self.simplify(b).terms)

@@ -279,7 +279,7 @@ class _Comparison:
     def _judge(self, axis: int, declared: OptimDim, inferred: OptimDim) -> None:
         """Decides a doubt: a later node may fail wherever the two sizes differ."""
         left, right = self.context.simplify(declared), self.context.simplify(inferred)
-        example = counter_example(left, right, self.context.constraints_store.equalities())
+        example = counter_example(left, right, self.context.constraints_store.known_equalities())
         if example is None:
             self.assume(axis, declared, inferred)
         else:
