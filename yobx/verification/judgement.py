@@ -253,7 +253,8 @@ class _Judgement:
             optimised=run.actual,
             options=self.prepared.options.conversion(),
         )
-        self.report.localization = localize(evidence, self.prepared.sensitivity, wrong.name)
+        found, reduced = localize(evidence, self.prepared.sensitivity, wrong.name)
+        self.report.localization, self.result.reduced = found, reduced
 
     def _ask_the_graph(self) -> None:
         """Notes when a model gives one result in a graph, as converted, and another eagerly."""

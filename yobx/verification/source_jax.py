@@ -11,7 +11,13 @@ from numpy.typing import NDArray
 
 from yobx.verification import tree
 from yobx.verification.boundary import Attempt
-from yobx.verification.sources import NamedArray, display_name, is_tensor, type_modules
+from yobx.verification.sources import (
+    NamedArray,
+    TracedSource,
+    display_name,
+    is_tensor,
+    type_modules,
+)
 
 __all__ = ["JaxSource", "PlainCallableSource"]
 
@@ -130,6 +136,11 @@ class PlainCallableSource:
         if isinstance(self._chosen, JaxSource):
             return None
         return self._chosen.run_graph(args, options)
+
+    def user_line(self, name: str, args: tuple[Any, ...], options: Mapping[str, Any]) -> str:
+        """The user's line, where the framework knows it."""
+        chosen = self._chosen
+        return chosen.user_line(name, args, options) if isinstance(chosen, TracedSource) else ""
 
 
 def named_leaves(result: Any) -> list[NamedArray]:

@@ -135,6 +135,12 @@ class TensorFlowSource:
         found = tree.flatten(function(*leaves))
         return [array for _, leaf in found for _, array in _dense("", leaf)]
 
+    def user_line(self, name: str, args: tuple[Any, ...], options: Mapping[str, Any]) -> str:
+        """The user's file and line of an operation of the traced graph, or ``""``."""
+        from yobx.verification.user_lines import line_of_operation
+
+        return line_of_operation(self._trace(args, options)[0].graph, name)
+
     def _trace(self, args: tuple[Any, ...], options: Mapping[str, Any]) -> tuple[Any, int]:
         """Traces as the conversion does, so that names agree."""
         if self._traced is None:
