@@ -124,10 +124,12 @@ def test_a_tolerance_class_of_the_caller():
         ("exact", False),
         ("rounded", False),
         ("transcendental", True),
-        ("measured", True),
     ):
         report = check_conversion(model, (x,), reference=off, tolerance_class=label)
         assert report.passed is passes, report.text()
     assert check_conversion(
         model, (x,), reference=off, tolerance_class="rounded", tolerance_scale=4
     ).passed
+    report = check_conversion(model, (x,), reference=np.exp, tolerance_class="measured")
+    assert report.passed
+    assert "measured deviations" in report.outputs[0].rule

@@ -11,6 +11,7 @@ import onnx
 
 if TYPE_CHECKING:
     from yobx.verification.evidence import BindingRun, CheckResult
+    from yobx.verification.report import OutputReport
 
 __all__ = ["write_artifacts"]
 
@@ -20,8 +21,11 @@ _REPRO = '''\
 """Repeats a failing check; needs numpy, onnx, onnxruntime and ml_dtypes alone.
 
 {headline}
+
+``python repro.py reduced`` repeats it on the smallest piece that still fails, if there is one.
 """
 
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -48,9 +52,14 @@ def load(name):
     return arrays
 
 
-def main():
-    inputs, expected = load("inputs.npz"), load("expected.npz")
-    session = onnxruntime.InferenceSession(str(HERE / "model.onnx"), providers=["{provider}"])
+def main(reduced=False):
+    prefix = "reduced_" if reduced else ""
+    inputs, expected = load(prefix + "inputs.npz"), load(prefix + "expected.npz")
+    options = onnxruntime.SessionOptions()
+    if reduced:  # a piece is looked at as it is written
+        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    path = str(HERE / ("reduced.onnx" if reduced else "model.onnx"))
+    session = onnxruntime.InferenceSession(path, options, providers=["{provider}"])
     names = [output.name for output in session.get_outputs()]
     wrong = 0
     for name, got in zip(names, session.run(None, inputs)):
@@ -61,7 +70,8 @@ def main():
         if got.dtype.kind in "fc" and got.shape == want.shape and got.dtype == want.dtype:
             error = np.abs(got.astype(np.complex128) - want.astype(np.complex128))
             print(name, got.dtype, got.shape, "max abs error", error.max() if error.size else 0.0)
-            wrong += bool(np.nanmax(error, initial=0.0) > {tolerance!r})
+            allowed = {reduced_tolerance!r} if reduced else {tolerance!r}
+            wrong += bool(np.nanmax(error, initial=0.0) > allowed)
         else:
             same = got.dtype == want.dtype and got.shape == want.shape and bool((got == want).all())
             verdict = "equal" if same else f"differs from {{want.dtype}} {{want.shape}}"
@@ -72,7 +82,7 @@ def main():
 
 
 if __name__ == "__main__":
-    raise SystemExit(bool(main()))
+    raise SystemExit(bool(main("reduced" in sys.argv[1:])))
 '''
 
 
@@ -116,11 +126,17 @@ def write_artifacts(result: CheckResult, folder: Path) -> list[str]:
         ):
             _save(folder / f"{label}.npz", arrays)
             written.append(f"{label}.npz")
+    if result.reduced is not None and result.reduced.model.ByteSize() < _SIZE_LIMIT:
+        onnx.save(result.reduced.model, str(folder / "reduced.onnx"))
+        _save(folder / "reduced_inputs.npz", result.reduced.feeds)
+        _save(folder / "reduced_expected.npz", result.reduced.expected)
+        written += ["reduced.onnx", "reduced_inputs.npz", "reduced_expected.npz"]
     if "model.onnx" in written and run is not None:
         text = _REPRO.format(
             headline=report.text().splitlines()[0].replace("\\", "/").replace('"""', "'''"),
             provider=report.provider,
-            tolerance=_tolerance(result),
+            tolerance=_tolerance(result.report.outputs),
+            reduced_tolerance=_tolerance(_reduced_outputs(result)),
         )
         (folder / "repro.py").write_text(text, encoding="utf-8")
         written.append("repro.py")
@@ -139,11 +155,16 @@ def _failing_run(result: CheckResult) -> BindingRun | None:
     )
 
 
-def _tolerance(result: CheckResult) -> float:
+def _reduced_outputs(result: CheckResult) -> list[OutputReport]:
+    found = result.report.localization
+    return [found.difference] if found is not None and found.difference is not None else []
+
+
+def _tolerance(outputs: list[OutputReport]) -> float:
     """Largest error the check allowed, for the plain comparison of the script."""
     worst = [
         o.max_abs / o.budget_used
-        for o in result.report.outputs
+        for o in outputs
         if o.failed
         and o.max_abs
         and o.budget_used

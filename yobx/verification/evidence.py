@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import onnx
     from numpy.typing import NDArray
 
-__all__ = ["BindingRun", "CheckResult"]
+__all__ = ["BindingRun", "CheckResult", "Reduction"]
 
 
 @dataclass
@@ -42,6 +42,21 @@ class BindingRun:
         return dict(zip(self.actual, (value for _, value in self.expected), strict=False))
 
 
+@dataclass(frozen=True)
+class Reduction:
+    """The smallest piece of a model that still shows a difference.
+
+    Attributes:
+        model: The piece.
+        feeds: Its inputs, on which both sides agree.
+        expected: What the source has for its output.
+    """
+
+    model: onnx.ModelProto
+    feeds: dict[str, Any]
+    expected: dict[str, Any]
+
+
 @dataclass
 class CheckResult:
     """What a check leaves behind, for further assertions.
@@ -53,6 +68,7 @@ class CheckResult:
         runs: The arrays of each binding.
         error: The exception that ended a phase, or ``None``.
         source: The original.
+        reduced: The smallest piece that still fails, or ``None``.
     """
 
     report: ConversionReport
@@ -61,6 +77,7 @@ class CheckResult:
     runs: list[BindingRun] = field(default_factory=list)
     error: BaseException | None = None
     source: Source | None = None
+    reduced: Reduction | None = None
 
     @property
     def outputs(self) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any
 import onnx
 from numpy.typing import NDArray
 
-from yobx.verification.sources import NamedArray, Source
+from yobx.verification.sources import NamedArray, Source, TracedSource
 
 __all__ = ["KeywordSource"]
 
@@ -52,3 +52,10 @@ class KeywordSource:
         *positional, keywords = args
         options = {**options, "kwargs": keywords}
         return self._source.intermediates(tuple(positional), names, options)
+
+    def user_line(self, name: str, args: tuple[Any, ...], options: Mapping[str, Any]) -> str:
+        """The user's line, where the source knows it."""
+        *positional, keywords = args
+        if not isinstance(self._source, TracedSource):
+            return ""
+        return self._source.user_line(name, tuple(positional), {**options, "kwargs": keywords})

@@ -17,15 +17,17 @@ from typing import Any
 import numpy as np
 import onnx
 from numpy.typing import NDArray
+from onnx import helper
 
 from yobx.verification.comparison import Allowance, compare
 from yobx.verification.dtypes import dtype_name, is_float, widen
+from yobx.verification.evidence import Reduction
 from yobx.verification.reference64 import evaluate, piece
 from yobx.verification.report import Localization, OutputReport
 from yobx.verification.runner import LoadError, RunError, Session, observable_values
 from yobx.verification.sensitivity import Sensitivity
 from yobx.verification.shape_proof import describe_node
-from yobx.verification.sources import Source
+from yobx.verification.sources import Source, TracedSource
 
 __all__ = ["Evidence", "localize"]
 
@@ -57,7 +59,9 @@ class Evidence:
     options: Mapping[str, Any]
 
 
-def localize(evidence: Evidence, sensitivity: Sensitivity, output: str) -> Localization:
+def localize(
+    evidence: Evidence, sensitivity: Sensitivity, output: str
+) -> tuple[Localization, Reduction | None]:
     """Looks for the first differing value.
 
     Args:
@@ -66,9 +70,25 @@ def localize(evidence: Evidence, sensitivity: Sensitivity, output: str) -> Local
         output: Name of a wrong output.
 
     Returns:
-        What was found; its ``reason`` says what could not be told.
+        What was found; its ``reason`` says what could not be told. With it the smallest piece
+        that still fails, if there is a smaller one than the model.
     """
-    found = Localization()
+    found, reduced = Localization(), list[Reduction]()
+    _look(found, evidence, sensitivity, output, reduced)
+    if found.source_name and not found.user_line and isinstance(evidence.source, TracedSource):
+        found.user_line = evidence.source.user_line(
+            found.source_name, evidence.args, evidence.options
+        )
+    return found, reduced[0] if reduced else None
+
+
+def _look(
+    found: Localization,
+    evidence: Evidence,
+    sensitivity: Sensitivity,
+    output: str,
+    reduced: list[Reduction],
+) -> None:
     if _only_optimised(evidence, sensitivity, output):
         found.value, found.node = output, describe_node(evidence.model, output)
         found.verdict, found.method = "runtime", "onnxruntime without graph optimisation"
@@ -77,14 +97,14 @@ def localize(evidence: Evidence, sensitivity: Sensitivity, output: str) -> Local
             "the run time is off"
         )
         _describe_origin(found, evidence.model, output)
-        return found
+        return
     names = [name for name in observable_values(evidence.model) if name in evidence.values]
     theirs = _source_values(evidence, names, found)
     differing, agreeing = _first_difference(evidence, sensitivity, names, theirs, found)
     if differing is None:
-        return _without_values(found, evidence, sensitivity, output)
-    _describe(found, evidence, differing, agreeing, theirs)
-    return found
+        _without_values(found, evidence, sensitivity, output, reduced)
+    else:
+        reduced += _describe(found, evidence, differing, agreeing, theirs)
 
 
 def _only_optimised(evidence: Evidence, sensitivity: Sensitivity, output: str) -> bool:
@@ -168,7 +188,7 @@ def _describe(
     name: str,
     agreeing: list[str],
     theirs: Mapping[str, Any],
-) -> None:
+) -> list[Reduction]:
     model = evidence.model
     node = next(n for n in model.graph.node if name in n.output)
     found.value, found.node, found.op_type = name, describe_node(model, name), node.op_type
@@ -197,6 +217,7 @@ def _describe(
     )
     found.reason = f"{prefix}; {words}"
     found.reduced_nodes = _still_fails(part, feeds, theirs[name], found)
+    return [_reduction(part, feeds, name, theirs[name])] if found.reduced_nodes else []
 
 
 def _describe_origin(found: Localization, model: onnx.ModelProto, value: str) -> None:
@@ -267,12 +288,25 @@ def _still_fails(
     return len(part.graph.node) if error > 0.1 * (difference.rms or 0.0) else 0
 
 
+def _reduction(part: onnx.ModelProto, feeds: Mapping[str, Any], name: str, want: Any) -> Reduction:
+    """A piece that a checker accepts: its output has a type."""
+    array = np.asarray(want)
+    kind = helper.np_dtype_to_tensor_dtype(array.dtype)
+    del part.graph.output[:]
+    part.graph.output.append(helper.make_tensor_value_info(name, kind, [None] * array.ndim))
+    return Reduction(part, dict(feeds), {name: want})
+
+
 # ---- without values of the source ----------------------------------------------------------------
 
 
 def _without_values(
-    found: Localization, evidence: Evidence, sensitivity: Sensitivity, output: str
-) -> Localization:
+    found: Localization,
+    evidence: Evidence,
+    sensitivity: Sensitivity,
+    output: str,
+    reduced: list[Reduction],
+) -> None:
     """Evaluates the whole graph in float64: whom it agrees with is right."""
     model = evidence.model
     found.value, found.node = output, describe_node(model, output)
@@ -282,36 +316,40 @@ def _without_values(
     count = len(model.graph.node)
     if count > _MOST_NODES_ALONE:
         found.reason += f"{count} nodes are too many to evaluate in float64"
-        return found
+        return
     found.method = found.method or "the whole graph in float64"
     exact = evaluate(piece(model, list(evidence.feeds), output, evidence.feeds), evidence.feeds)
     ours, theirs = evidence.values.get(output), evidence.expected[output]
     if exact is None or np.shape(exact) != np.shape(theirs):
         found.reason += "the graph has no float64 reference"
-        return found
+        return
     found.verdict, words = _verdict(exact, ours, theirs, evidence.source.framework)
     found.reason += words
     if found.verdict == "runtime":
-        _first_inexact_node(found, evidence, sensitivity)
-    return found
+        reduced += _first_inexact_node(found, evidence, sensitivity)
 
 
-def _first_inexact_node(found: Localization, evidence: Evidence, sensitivity: Sensitivity) -> None:
+def _first_inexact_node(
+    found: Localization, evidence: Evidence, sensitivity: Sensitivity
+) -> list[Reduction]:
     """The first node that is off on its own inputs, without any documented exception."""
     for node in evidence.model.graph.node:
         name = next((o for o in node.output if o), "")
-        report = _node_alone(evidence, sensitivity, node, name)
-        if report is not None and report.failed:
+        alone = _node_alone(evidence, sensitivity, node, name)
+        if alone is not None and alone[0].failed:
+            report, piece_alone = alone
             found.value, found.node = name, describe_node(evidence.model, name)
             found.difference, found.inputs_agree = report, True
             found.reason += "; this node is the first that is off on its own inputs"
             _describe_origin(found, evidence.model, name)
-            return
+            found.reduced_nodes = len(piece_alone.model.graph.node)
+            return [piece_alone]
+    return []
 
 
 def _node_alone(
     evidence: Evidence, sensitivity: Sensitivity, node: onnx.NodeProto, name: str
-) -> OutputReport | None:
+) -> tuple[OutputReport, Reduction] | None:
     ours = evidence.values.get(name)
     if not isinstance(ours, np.ndarray) or not is_float(ours.dtype):
         return None
@@ -328,4 +366,5 @@ def _node_alone(
     allowance = alone.strict(name, ours.dtype, exceptions=False)
     if allowance is None:
         allowance = alone.measure(feeds, {name: ours}, [name])[name]
-    return compare(name, ours, np.asarray(exact).astype(ours.dtype), allowance)
+    want = np.asarray(exact).astype(ours.dtype)
+    return compare(name, ours, want, allowance), _reduction(part, feeds, name, want)

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import onnx
@@ -23,6 +23,7 @@ __all__ = [
     "InputSpec",
     "NamedArray",
     "Source",
+    "TracedSource",
     "find_source",
     "is_onnx",
     "is_tensor",
@@ -82,6 +83,14 @@ class Source(Protocol):
         self, args: tuple[Any, ...], names: Sequence[str], options: Mapping[str, Any]
     ) -> dict[str, NDArray[Any]]:
         """Values of the original that go by the name of an ONNX value."""
+
+
+@runtime_checkable
+class TracedSource(Protocol):
+    """A source that knows where its operations were made."""
+
+    def user_line(self, name: str, args: tuple[Any, ...], options: Mapping[str, Any]) -> str:
+        """The user's file and line of an operation, or ``""``."""
 
 
 Recogniser = Callable[[Any], bool]
