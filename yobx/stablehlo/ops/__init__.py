@@ -26,6 +26,7 @@ _MODULES = (
     "scatter",
     "slicing",
     "sorting",
+    "spectral",
     "windows",
 )
 

@@ -41,12 +41,9 @@ class _Elements:
         self.view = Op(op.source, op.scope, [parts[0] for parts in aligned], aligned)
 
     def pair(self, index: int) -> pairs.Pair:
-        """Both parts of an operand; the imaginary part of a real one is 0."""
-        real, *rest = self.parts[index]
-        if rest:
-            return real, rest[0]
-        zero = np.array(0, self.view.inputs[index].type.dtype)
-        return real, self.view.g.make_initializer(None, zero)
+        """Both parts of a complex operand."""
+        real, imaginary = self.parts[index]
+        return real, imaginary
 
     def result(self, *names: str) -> Results:
         """The only result, of one or two parts."""
@@ -154,13 +151,24 @@ def convert_complex(g: GraphBuilder, op: Op) -> Results:
 @register_stablehlo_op_converter("stablehlo.convert", complex_parts="pair")
 def convert_complex_convert(g: GraphBuilder, op: Op) -> Results:
     """Another precision, from or to a real type; towards a real one the real part is kept."""
-    wanted = op.out_dtype()
-    is_complex = op.source.results[0].tensor.is_complex
+    wanted, source = op.out_dtype(), op.parts[0][0].type.dtype
     elements = _Elements(op)
-    kept = elements.pair(0)[: 1 + is_complex]
-    source = op.parts[0][0].type.dtype
-    changed = [p if source == wanted else convert(op, p, source, wanted) for p in kept]
-    return elements.result(*changed)
+    kept = elements.parts[0][: 1 + op.source.results[0].tensor.is_complex]
+    (changed,) = elements.result(
+        *(p if source == wanted else convert(op, p, source, wanted) for p in kept)
+    )
+    if len(changed) == 1 and op.source.results[0].tensor.is_complex:
+        return [(*changed, _zero_like(op))]
+    return [changed]
+
+
+def _zero_like(op: Op) -> Tensor:
+    """0, of the result's shape."""
+    g, kind = op.g, op.out_type()
+    zero = g.make_initializer(None, np.array(0, kind.dtype))
+    if kind.static_shape() is not None:
+        return Tensor(zero, kind, tuple(size == 1 for size in kind.shape))
+    return full_tensor(str(op.emit.Expand(zero, g.op.Shape(op.x()))), kind)
 
 
 @register_stablehlo_op_converter("stablehlo.compare", complex_parts="pair")

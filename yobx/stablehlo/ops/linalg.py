@@ -11,20 +11,22 @@ import numpy as np
 
 from yobx.lowering.casts import cast
 from yobx.lowering.layout import matrix_transpose
+from yobx.lowering.looping import counted
 from yobx.lowering.transcendental import const, in_float32
 from yobx.stablehlo.op import Op
-from yobx.stablehlo.ops.looping import counted
 from yobx.stablehlo.registry import register_stablehlo_op_converter
 from yobx.xbuilder import GraphBuilder
 
-__all__ = ["solve_triangular"]
+__all__ = ["lapack_names", "matrix_size", "solve_triangular"]
 
 
-def _names(routine: str) -> tuple[str, ...]:
+def lapack_names(routine: str) -> tuple[str, ...]:
+    """Custom calls of a LAPACK routine for float32 and float64."""
     return tuple(f"custom_call.lapack_{kind}{routine}_ffi" for kind in "sd")
 
 
-def _size(op: Op, axis: int, index: int = 0) -> int:
+def matrix_size(op: Op, axis: int, index: int = 0) -> int:
+    """One of the last two sizes of an operand, which has to be a number."""
     size = op.in_type(index).shape[axis]
     if size is None:
         raise op.unsupported("a matrix of symbolic size", "Fix the last two sizes.")
@@ -49,7 +51,7 @@ def _stacked_last(g: GraphBuilder, x: str) -> str:
     return str(g.op.Transpose(x, perm=[*range(1, rank), 0]))
 
 
-@register_stablehlo_op_converter(_names("potrf"))
+@register_stablehlo_op_converter(lapack_names("potrf"))
 def convert_cholesky(g: GraphBuilder, op: Op) -> tuple[str, str]:
     """Cholesky factor, and whether the matrix was not positive definite."""
     is_upper = op.attr("mhlo.backend_config", {}).get("uplo") == ord("U")
@@ -66,7 +68,7 @@ def convert_stablehlo_cholesky(g: GraphBuilder, op: Op) -> str:
 
 
 def _cholesky(op: Op, a: str) -> tuple[str, str]:
-    n, zero = _size(op, -1), op.scalar(0)
+    n, zero = matrix_size(op, -1), op.scalar(0)
     rows = np.arange(n)
 
     def turn(b: GraphBuilder, j: str, states: list[str]) -> tuple[list[str], list[str]]:
@@ -85,7 +87,7 @@ def _cholesky(op: Op, a: str) -> tuple[str, str]:
     return whole, str(g.op.ReduceMax(bad, _last(-2, -1), keepdims=0))
 
 
-@register_stablehlo_op_converter(_names("trsm"))
+@register_stablehlo_op_converter(lapack_names("trsm"))
 def convert_trsm(g: GraphBuilder, op: Op) -> str:
     """Solve a triangular system."""
     config = op.attr("mhlo.backend_config", {})
@@ -121,7 +123,7 @@ def solve_triangular(op: Op, *, left: bool, lower: bool, transposed: bool, unit:
         a, lower = matrix_transpose(g, a), not lower
     if not lower:
         a, b = _turned(g, a, (-2, -1)), _turned(g, b, (-2,))
-    x = _forward(g, a, b, _size(op, -1), unit)
+    x = _forward(g, a, b, matrix_size(op, -1), unit)
     if not lower:
         x = _turned(g, x, (-2,))
     return cast(g, x if left else matrix_transpose(g, x), dtype)
@@ -151,10 +153,10 @@ def _forward(g: GraphBuilder, a: str, b: str, n: int, unit: bool) -> str:
     return str(g.op.Transpose(solution, perm=[*range(1, rank - 1), 0, rank - 1]))
 
 
-@register_stablehlo_op_converter(_names("getrf"))
+@register_stablehlo_op_converter(lapack_names("getrf"))
 def convert_lu(g: GraphBuilder, op: Op) -> tuple[str, str, str]:
     """LU factors in one matrix, pivot rows counted from 1, and whether a pivot is 0."""
-    m, n = _size(op, -2), _size(op, -1)
+    m, n = matrix_size(op, -2), matrix_size(op, -1)
     rows, columns, zero = np.arange(m), np.arange(n), op.scalar(0)
 
     def turn(b: GraphBuilder, j: str, states: list[str]) -> tuple[list[str], list[str]]:
@@ -187,10 +189,10 @@ def _swap_rows(b: GraphBuilder, a: str, j: str, place: str, rows: np.ndarray[Any
     return str(b.op.GatherElements(a, spread, axis=-2))
 
 
-@register_stablehlo_op_converter(_names("geqrf"))
+@register_stablehlo_op_converter(lapack_names("geqrf"))
 def convert_qr(g: GraphBuilder, op: Op) -> tuple[str, str]:
     """Householder vectors below R, and their factors."""
-    m, n = _size(op, -2), _size(op, -1)
+    m, n = matrix_size(op, -2), matrix_size(op, -1)
     rows, columns = np.arange(m), np.arange(n)
     zero, one = op.scalar(0), op.scalar(1)
 
@@ -230,10 +232,10 @@ def _reflected(
     return str(b.op.Sub(a, b.op.Mul(_wide(b, vector, -1), scaled)))
 
 
-@register_stablehlo_op_converter(_names("orgqr"))
+@register_stablehlo_op_converter(lapack_names("orgqr"))
 def convert_householder_product(g: GraphBuilder, op: Op) -> str:
     """Product of the reflections that ``geqrf`` stored."""
-    m, n, count = _size(op, -2), _size(op, -1), _size(op, -1, 1)
+    m, n, count = matrix_size(op, -2), matrix_size(op, -1), matrix_size(op, -1, 1)
     rows, zero, one = np.arange(m), op.scalar(0), op.scalar(1)
     a, taus = op.x(0), op.x(1)
 
@@ -250,10 +252,10 @@ def convert_householder_product(g: GraphBuilder, op: Op) -> str:
     return counted(g, count, [start], turn)[0]
 
 
-@register_stablehlo_op_converter(_names("gtsv"))
+@register_stablehlo_op_converter(lapack_names("gtsv"))
 def convert_tridiagonal_solve(g: GraphBuilder, op: Op) -> tuple[str, ...]:
     """Solve a tridiagonal system by Gaussian elimination without pivoting."""
-    n = _size(op, -1)
+    n = matrix_size(op, -1)
     lower, main, upper, b = op.xs()
 
     def down(c: GraphBuilder, i: str, states: list[str]) -> tuple[list[str], list[str]]:

@@ -1,0 +1,256 @@
+"""Eigenvalues and singular values by Jacobi rotations, for stacks of matrices of fixed size.
+
+A turn of the loop rotates disjoint pairs of columns at once, as in a round-robin tournament: after
+``n - 1`` turns (``n`` if odd) every pair has met. Turns go on until nothing is left to rotate.
+Everything runs in float64. Vectors are determined up to their sign, and where values coincide up
+to a rotation, as they are in LAPACK.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from yobx.xbuilder import GraphBuilder
+
+from .casts import cast
+from .looping import counted, repeated
+
+__all__ = ["Decomposition", "eigh", "svd"]
+
+_SWEEPS = 30
+_EPSILON = np.finfo(np.float64).eps
+_LAST = np.array([-1], np.int64)
+_BEFORE = np.array([-2], np.int64)
+_ZERO, _ONE = np.array(0.0), np.array(1.0)
+
+
+@dataclass(frozen=True)
+class Decomposition:
+    """Singular values and vectors, ``None`` where not asked for.
+
+    Attributes:
+        values: `(*b, k)`, descending.
+        left: `(*b, m, m)` or `(*b, m, k)`.
+        right: The adjoint of the right vectors, `(*b, n, n)` or `(*b, k, n)`.
+    """
+
+    values: str
+    left: str | None = None
+    right: str | None = None
+
+
+def _opponents(n: int) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """For each turn and column the column it meets, and 1, -1 or 0 for first, second, none."""
+    players = [*range(n), *([-1] if n % 2 else [])]
+    count = len(players)
+    partner = np.tile(np.arange(n), (max(count - 1, 1), 1))
+    for turn in range(count - 1):
+        for p, q in zip(players[: count // 2], players[: count // 2 - 1 : -1], strict=True):
+            if p >= 0 and q >= 0:
+                partner[turn, p], partner[turn, q] = q, p
+        players = [players[0], players[-1], *players[1:-1]]
+    return partner, np.sign(partner - np.arange(n)).astype(np.float64)
+
+
+def _rotation(
+    g: GraphBuilder, turn: str, gram: str, tables: tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]
+) -> str:
+    """Rotation that makes the paired elements of a symmetric matrix 0."""
+    partner_table, sign_table = tables
+    n = partner_table.shape[1]
+    row = g.op.Mod(turn, np.array(len(partner_table)))
+    partner = g.op.Gather(partner_table, row, axis=0)
+    sign = g.op.Gather(sign_table, row, axis=0)
+    pairs = g.op.Equal(g.op.Unsqueeze(partner, _LAST), np.arange(n))
+    meeting = g.op.Cast(pairs, to=11)
+    diagonal = g.op.ReduceSum(g.op.Mul(gram, np.eye(n)), _LAST, keepdims=0)
+    above = g.op.ReduceSum(g.op.Mul(gram, meeting), _LAST, keepdims=0)
+    # both columns of a pair must see one number, or the rotation would not be one
+    paired = g.op.Mul(g.op.Add(above, g.op.Gather(above, partner, axis=-1)), np.array(0.5))
+    idle = g.op.Or(g.op.Equal(paired, _ZERO), g.op.Equal(sign, _ZERO))
+    gap = g.op.Sub(g.op.Gather(diagonal, partner, axis=-1), diagonal)
+    slope = g.op.Div(gap, g.op.Where(idle, _ONE, g.op.Mul(paired, np.array(2.0))))
+    direction = g.op.Where(g.op.Equal(slope, _ZERO), sign, g.op.Sign(slope))
+    size = g.op.Add(g.op.Abs(slope), g.op.Sqrt(g.op.Add(g.op.Mul(slope, slope), _ONE)))
+    tangent = g.op.Where(idle, _ZERO, g.op.Div(direction, size))
+    cosine = g.op.Reciprocal(g.op.Sqrt(g.op.Add(g.op.Mul(tangent, tangent), _ONE)))
+    sine = g.op.Mul(tangent, cosine)
+    turned = g.op.Mul(g.op.Unsqueeze(sine, _LAST), meeting)
+    return str(g.op.Add(g.op.Mul(g.op.Unsqueeze(cosine, _LAST), np.eye(n)), turned))
+
+
+def _transposed(g: GraphBuilder, x: str) -> str:
+    rank = g.get_rank(x) or 2
+    return str(g.op.Transpose(x, perm=[*range(rank - 2), rank - 1, rank - 2]))
+
+
+def _identities(g: GraphBuilder, x: str, n: int) -> str:
+    """Unit matrices of size ``n`` for the batch axes of ``x``."""
+    rank = g.get_rank(x) or 2
+    if rank == 2:
+        return g.make_initializer(None, np.eye(n))
+    shape = g.op.Concat(g.op.Shape(x, end=rank - 2), np.array([n, n]), axis=0)
+    return str(g.op.Expand(np.eye(n), shape))
+
+
+def _largest(g: GraphBuilder, x: str) -> str:
+    """Largest element of each matrix, `(*b, 1, 1)`."""
+    return str(g.op.ReduceMax(x, np.array([-2, -1]), keepdims=1))
+
+
+def _any(g: GraphBuilder, x: str) -> str:
+    return str(g.op.Cast(g.op.ReduceMax(g.op.Cast(x, to=6), keepdims=0), to=9))
+
+
+def _ordered(g: GraphBuilder, values: str, *, largest: bool) -> tuple[str, str]:
+    n = g.get_shape(values).dims()[-1].as_int()
+    made = g.op.TopK(values, np.array([n]), axis=-1, largest=int(largest), outputs=2)
+    return str(made[0]), str(made[1])
+
+
+def _columns(g: GraphBuilder, matrix: str, order: str) -> str:
+    """Columns of each matrix in an order of its own."""
+    index = g.op.Expand(g.op.Unsqueeze(order, _BEFORE), g.op.Shape(matrix))
+    return str(g.op.GatherElements(matrix, index, axis=-1))
+
+
+def eigh(g: GraphBuilder, a: str, n: int) -> tuple[str, str]:
+    """Emit eigenvalues and eigenvectors of symmetric matrices.
+
+    Args:
+        g: The graph.
+        a: Symmetric matrices `(*b, n, n)`.
+        n: Their size, at least 1.
+
+    Returns:
+        Values `(*b, n)`, ascending, and vectors as columns `(*b, n, n)`, of the type of ``a``.
+    """
+    wide = cast(g, a, np.float64)
+    tables = _opponents(n)
+    outside = 1.0 - np.eye(n)
+
+    def step(b: GraphBuilder, turn: str, states: list[str]) -> tuple[list[str], str]:
+        matrix, vectors = states
+        rotation = _rotation(b, turn, matrix, tables)
+        matrix = b.op.MatMul(b.op.MatMul(_transposed(b, rotation), matrix), rotation)
+        sizes = b.op.Abs(matrix)
+        rest = _largest(b, b.op.Mul(sizes, outside))
+        limit = b.op.Mul(_largest(b, sizes), np.array(_EPSILON))
+        return [matrix, b.op.MatMul(vectors, rotation)], _any(b, b.op.Greater(rest, limit))
+
+    most = _SWEEPS * len(tables[0])
+    matrix, vectors = repeated(g, most, [wide, _identities(g, wide, n)], step)
+    diagonal = g.op.ReduceSum(g.op.Mul(matrix, np.eye(n)), _LAST, keepdims=0)
+    values, order = _ordered(g, str(diagonal), largest=False)
+    dtype = g.get_type(a)
+    return cast(g, values, dtype), cast(g, _columns(g, vectors, order), dtype)
+
+
+def svd(
+    g: GraphBuilder, a: str, m: int, n: int, *, vectors: bool = True, full: bool = False
+) -> Decomposition:
+    """Emit singular values, and vectors if asked for.
+
+    Args:
+        g: The graph.
+        a: Matrices `(*b, m, n)`.
+        m: Number of rows, at least 1.
+        n: Number of columns, at least 1.
+        vectors: Whether vectors are wanted.
+        full: Whether the vectors are completed to square matrices.
+
+    Returns:
+        The decomposition, of the type of ``a``.
+    """
+    if m < n:
+        turned = svd(g, _transposed(g, a), n, m, vectors=vectors, full=full)
+        if turned.left is None or turned.right is None:
+            return turned
+        return Decomposition(
+            turned.values, _transposed(g, turned.right), _transposed(g, turned.left)
+        )
+    dtype = g.get_type(a)
+    columns, right = _orthogonal_columns(g, cast(g, a, np.float64), n, vectors=vectors)
+    lengths = g.op.Sqrt(g.op.ReduceSum(g.op.Mul(columns, columns), _BEFORE, keepdims=0))
+    values, order = _ordered(g, str(lengths), largest=True)
+    if right is None:
+        return Decomposition(cast(g, values, dtype))
+    left = _unit_columns(g, _columns(g, columns, order), m, n, full=full)
+    adjoint = _transposed(g, _columns(g, right, order))
+    return Decomposition(cast(g, values, dtype), cast(g, left, dtype), cast(g, adjoint, dtype))
+
+
+def _orthogonal_columns(
+    g: GraphBuilder, a: str, n: int, *, vectors: bool
+) -> tuple[str, str | None]:
+    """Rotate the columns until they are orthogonal; also the product of the rotations."""
+    tables = _opponents(n)
+    outside = 1.0 - np.eye(n)
+
+    def step(b: GraphBuilder, turn: str, states: list[str]) -> tuple[list[str], str]:
+        gram = b.op.MatMul(_transposed(b, states[0]), states[0])
+        rotation = _rotation(b, turn, gram, tables)
+        lengths = b.op.ReduceSum(b.op.Mul(gram, np.eye(n)), _LAST, keepdims=1)
+        product = b.op.Mul(lengths, _transposed(b, lengths))
+        square = b.op.Mul(b.op.Mul(gram, gram), outside)
+        # what is below the rounding of the longest column is no direction any more
+        floor = b.op.Mul(_largest(b, lengths), np.array(_EPSILON**2))
+        small = b.op.Mul(b.op.Mul(floor, floor), np.array(float(n)))
+        limit = b.op.Add(b.op.Mul(product, np.array((4 * n * _EPSILON) ** 2)), small)
+        again = _any(b, b.op.Greater(square, limit))
+        return [b.op.MatMul(state, rotation) for state in states], again
+
+    start = [a, _identities(g, a, n)] if vectors else [a]
+    columns, *right = repeated(g, _SWEEPS * len(tables[0]), start, step)
+    return columns, right[0] if right else None
+
+
+def _unit_columns(g: GraphBuilder, columns: str, m: int, n: int, *, full: bool) -> str:
+    """Orthonormal columns along orthogonal ones, completed where those are 0 or too few.
+
+    Householder reflections of orthogonal columns leave a diagonal; their product has the unit
+    columns up to the signs of that diagonal.
+    """
+    rows = np.arange(m)
+
+    def reflect(b: GraphBuilder, j: str, states: list[str]) -> tuple[list[str], list[str]]:
+        matrix, product = states
+        column = b.op.Gather(matrix, j, axis=-1)
+        tail = b.op.Where(b.op.GreaterOrEqual(rows, j), column, _ZERO)
+        head = b.op.Unsqueeze(b.op.Gather(column, j, axis=-1), _LAST)
+        sign = b.op.Where(b.op.Less(head, _ZERO), np.array(-1.0), _ONE)
+        largest = b.op.ReduceMax(b.op.Abs(tail), _LAST, keepdims=1)
+        is_zero = b.op.Equal(largest, _ZERO)
+        unit = b.op.Div(tail, b.op.Where(is_zero, _ONE, largest))
+        length = b.op.Sqrt(b.op.ReduceSum(b.op.Mul(unit, unit), _LAST, keepdims=1))
+        here = b.op.Equal(rows, j)
+        vector = b.op.Add(unit, b.op.Where(here, b.op.Mul(sign, length), _ZERO))
+        square = b.op.ReduceSum(b.op.Mul(vector, vector), _LAST, keepdims=1)
+        factor = b.op.Div(
+            b.op.Where(is_zero, _ZERO, np.array(2.0)), b.op.Where(is_zero, _ONE, square)
+        )
+        across = b.op.Unsqueeze(vector, _BEFORE)
+        scaled = b.op.Unsqueeze(b.op.Mul(vector, factor), _LAST)
+        matrix = b.op.Sub(matrix, b.op.Mul(scaled, b.op.MatMul(across, matrix)))
+        turned = b.op.MatMul(product, b.op.Unsqueeze(vector, _LAST))
+        product = b.op.Sub(
+            product, b.op.Mul(turned, b.op.Unsqueeze(b.op.Mul(vector, factor), _BEFORE))
+        )
+        # the diagonal becomes -sign * length
+        return [matrix, product], [b.op.Where(is_zero, _ONE, b.op.Neg(sign))]
+
+    _, product, signs = counted(g, n, [columns, _identities(g, columns, m)], reflect)
+    rank = g.get_rank(signs) or 2
+    order = [*range(1, rank - 1), rank - 1, 0]
+    flips = g.op.Transpose(signs, perm=order)
+    if full and m > n:
+        pads = np.zeros(2 * rank, np.int64)
+        pads[-1] = m - n
+        flips = g.op.Pad(flips, pads, _ONE)
+    elif m > n:
+        far = np.array([n], np.int64)
+        product = str(g.op.Slice(product, np.array([0]), far, _LAST))
+    return str(g.op.Mul(product, flips))
