@@ -29,6 +29,6 @@ def test_the_plugin_loads_nothing_but_pytest_and_the_standard_library():
     assert best < 0.05
 
 
-def test_every_hook_and_fixture_is_exported():
+def test_every_hook_and_fixture_is_where_pytest_looks():
     hooks = {name for name in vars(plugin) if name.startswith("pytest_") and name != "pytest_yobx"}
-    assert set(pytest_yobx.__all__) == hooks | set(fixtures.__all__)
+    assert hooks | set(fixtures.__all__) <= set(vars(pytest_yobx))

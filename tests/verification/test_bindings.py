@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from onnx import helper
 
-from tests.verification.models import model, unary, value
+from tests.verification.models import model, network, unary, value
 from yobx.errors import ArgumentError
+from yobx.verification import check_conversion
 from yobx.verification.bindings import axes_of_inputs, choose_bindings, resized
 
 
@@ -75,7 +76,7 @@ def test_a_binding_of_ones_own():
 @pytest.mark.parametrize(
     ("asked", "words"),
     [
-        (["prime"], "primes, primes2, ones, sample"),
+        (["prime"], "primes, primes2, ones, zeros, sample"),
         ([{"C": 3}], "The model has: B"),
         ([{"B": -1}], "B=-1"),
         ([{"B": 2.5}], "B=2.5"),
@@ -99,3 +100,11 @@ def test_inputs_of_one_symbol_are_resized_together():
     np.testing.assert_array_equal(again[0], new_x)
     other = resized(axes_of_inputs(target), [x, y], primes, seed=1)
     assert (other[0] != new_x).any()
+
+
+def test_an_empty_batch_is_a_binding_of_its_own():
+    x = np.ones((2, 16), np.float32)
+    report = check_conversion(network(), (x,), reference=network(), bindings=["zeros"])
+    assert report.passed
+    assert [b.sizes for b in report.bindings] == [{"B": 0}]
+    assert report.outputs[0].elements == 0

@@ -133,3 +133,15 @@ def test_a_tolerance_class_of_the_caller():
     report = check_conversion(model, (x,), reference=np.exp, tolerance_class="measured")
     assert report.passed
     assert "measured deviations" in report.outputs[0].rule
+
+
+def test_images_have_their_whole_range_and_ids_stay_small():
+    image, ids = generate(
+        [
+            InputSpec("image", np.dtype(np.uint8), (None, 16, 16, 3)),
+            InputSpec("ids", np.dtype(np.int64), (None, 16)),
+        ],
+        0,
+    )
+    assert image.max() > 200
+    assert ids.max() <= 9

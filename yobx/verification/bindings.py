@@ -46,7 +46,7 @@ class Binding:
     """One assignment of sizes.
 
     Attributes:
-        label: ``sample``, ``primes``, ``primes2``, ``ones`` or the user's.
+        label: ``sample``, ``primes``, ``primes2``, ``ones``, ``zeros`` or the user's.
         sizes: Symbol -> size.
         softer: What to try when the source itself refuses these sizes.
     """
@@ -93,8 +93,8 @@ def choose_bindings(
         model: The converted model, whose fixed sizes are avoided.
         axes: Dimensions of its inputs.
         sample: The inputs given, in the same order.
-        asked: Labels out of ``primes``, ``primes2``, ``ones``, ``sample``, or dicts symbol ->
-            size; all three automatic ones by default.
+        asked: Labels out of ``primes``, ``primes2``, ``ones``, ``zeros`` (empty batches),
+            ``sample``, or dicts symbol -> size; the first three by default.
 
     Returns:
         The bindings; one called ``sample`` when nothing is dynamic.
@@ -108,17 +108,19 @@ def choose_bindings(
     taken = _fixed_sizes(model)
     grown = _primes_for(axes, natural, taken, grow=True)
     shrunk = _primes_for(axes, natural, taken | set(grown.values()), grow=False)
-    batch_primes = {s: grown[s] if s in _batch_symbols(axes) else n for s, n in natural.items()}
+    batches = _batch_symbols(axes)
+    batch_primes = {s: grown[s] if s in batches else n for s, n in natural.items()}
     # What to try when the source refuses: smaller sizes, then the sizes as given.
     given = Binding("primes", batch_primes)
     smaller = Binding("primes", {s: min(grown[s], shrunk[s]) for s in grown}, given)
     sample_binding = Binding("sample", natural)
-    batch_only = {s: 1 if s in _batch_symbols(axes) else size for s, size in natural.items()}
+    batch_only = {s: 1 if s in batches else size for s, size in natural.items()}
     ones = Binding("ones", dict.fromkeys(natural, 1), Binding("ones", batch_only))
     ready = {
         "primes": Binding("primes", grown, smaller if smaller.sizes != grown else None),
         "primes2": Binding("primes2", shrunk, replace(given, label="primes2")),
         "ones": ones,
+        "zeros": Binding("zeros", {s: 0 if s in batches else n for s, n in natural.items()}),
         "sample": sample_binding,
     }
     chosen = []

@@ -27,8 +27,9 @@ def generate(specs: Sequence[InputSpec], seed: int) -> list[NDArray[Any]]:
         seed: Seed; the same seed gives the same arrays.
 
     Returns:
-        Floats from normal(0, 1); integers from 0 to 9, which are valid ids of any table; bools and
-        short strings. Open sizes are 3 on axis 0 and 8 elsewhere, the same for the same name.
+        Floats from normal(0, 1); ``uint8`` from its whole range, as an image has it; other integers
+        from 0 to 9, which are valid ids of any table; bools and short strings. Open sizes are 3 on
+        axis 0 and 8 elsewhere, the same for the same name.
     """
     rng = np.random.default_rng(seed)
     named: dict[str, int] = {}
@@ -54,7 +55,8 @@ def _draw(rng: np.random.Generator, dtype: np.dtype[Any], shape: tuple[int, ...]
         return rng.integers(0, 2, shape).astype(np.bool_)
     if dtype.kind in "OSU":
         return np.array(_WORDS, dtype=object)[rng.integers(0, len(_WORDS), shape)]
-    return rng.integers(0, 10, shape).astype(dtype)
+    most = 256 if dtype == np.uint8 else 10  # an image, or ids
+    return rng.integers(0, most, shape).astype(dtype)
 
 
 def resize(array: NDArray[Any], shape: Sequence[int], rng: np.random.Generator) -> NDArray[Any]:

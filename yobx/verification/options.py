@@ -81,8 +81,8 @@ class CheckOptions:
         constraints: For JAX: what holds between symbolic sizes.
         reference: For a ready ONNX model: a callable over numpy arrays, or another ONNX model.
         name: Name of the model in the report.
-        bindings: Sizes of the dynamic axes to try: ``primes``, ``primes2``, ``ones``, ``sample``,
-            or dicts symbol -> size. By default the first three.
+        bindings: Sizes of the dynamic axes to try: ``primes``, ``primes2``, ``ones``, ``zeros``,
+            ``sample``, or dicts symbol -> size. By default the first three.
         seed: Seed of generated and resized inputs and of the measurement of rounding.
         precision: Dtype the float inputs are given in, or ``source`` for the dtype they have.
         provider: onnxruntime execution provider.
