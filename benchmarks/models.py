@@ -32,6 +32,14 @@ def build(name: str, size: int) -> tuple[Any, np.ndarray[Any, Any]]:
     return model, weights.images(1, size, seed=10)
 
 
+def smallest() -> tuple[Any, np.ndarray[Any, Any]]:
+    """Build a network of one convolution and its image, to load what a first conversion loads."""
+    import keras
+
+    model = keras.Sequential([keras.Input((8, 8, 3)), keras.layers.Conv2D(2, 3)])
+    return model, np.zeros((1, 8, 8, 3), np.float32)
+
+
 def weight_bytes(model: Any) -> int:
     """Size of all weights."""
     return sum(int(np.prod(w.shape)) * np.dtype(w.dtype).itemsize for w in model.weights)

@@ -134,7 +134,14 @@ def _rewrite(
     if np.any(change.scale != 1):
         shape = [1] * weights.ndim
         shape[axis] = change.scale.size
-        scaled = (weights * change.scale.reshape(shape)).astype(weights.dtype)
+        # Computed in float64 block by block: no copy of the weights in float64 is ever made.
+        scaled = np.multiply(
+            weights,
+            change.scale.reshape(shape),
+            out=np.empty_like(weights),
+            dtype=np.float64,
+            casting="same_kind",
+        )
         name = node.inputs[1].name if node.inputs[1] is not None else None
         node.replace_input_with(1, editor.add_constant(scaled, f"{name}/folded"))
     new_bias = bias * change.scale + change.offset
