@@ -23,6 +23,7 @@ __all__ = [
     "in_precision",
     "source_arrays",
     "tensors_of",
+    "with_descriptions",
 ]
 
 
@@ -56,6 +57,37 @@ def source_arrays(args: tuple[Any, ...], seed: int) -> tuple[Any, ...]:
         for i, leaf in enumerate(leaves)
     ]
     return tuple(tree.rebuild(args, ready))
+
+
+def with_descriptions(args: tuple[Any, ...], declared: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Puts descriptions back in the place of the arrays that were made from them.
+
+    Args:
+        args: What `source_arrays` made of `declared`, perhaps in another precision.
+        declared: Arrays, descriptions and constants, nested.
+
+    Returns:
+        The structure of `args`, whose described leaves have open sizes again.
+    """
+    pairs = zip(tree.flatten(args), tree.flatten(declared), strict=True)
+    leaves = [
+        _redescribed(leaf, array) if _is_description(leaf) else array
+        for (_, array), (_, leaf) in pairs
+    ]
+    return tuple(tree.rebuild(args, leaves))
+
+
+def _redescribed(leaf: Any, array: NDArray[Any]) -> Any:
+    """A description with the dtype of the array."""
+    if _described(leaf).dtype == array.dtype:
+        return leaf
+    if isinstance(leaf, onnx.ValueInfoProto):
+        other = onnx.ValueInfoProto()
+        other.CopyFrom(leaf)
+        other.type.tensor_type.elem_type = onnx.helper.np_dtype_to_tensor_dtype(array.dtype)
+        return other
+    name = getattr(leaf, "name", None)
+    return type(leaf)(leaf.shape, array.dtype, **({"name": name} if name else {}))
 
 
 def in_precision(args: tuple[Any, ...], precision: str) -> tuple[Any, ...]:

@@ -10,7 +10,13 @@ import onnx
 
 from yobx.errors import ArgumentError, ShapeError, TraceError, YobxError
 from yobx.onnx_optim import ShapesContext, infer_shapes
-from yobx.verification.arguments import as_tuple, in_precision, source_arrays, tensors_of
+from yobx.verification.arguments import (
+    as_tuple,
+    in_precision,
+    source_arrays,
+    tensors_of,
+    with_descriptions,
+)
 from yobx.verification.boundary import Attempt
 from yobx.verification.evidence import CheckResult
 from yobx.verification.keywords import KeywordSource
@@ -70,8 +76,8 @@ def prepare(
     """
     phases = PhaseLog(result)
     with Attempt() as attempt:
-        source, arrays = _import(model, args, options, phases)
-        _convert(source, arrays, options, phases)
+        source, arrays, declared = _import(model, args, options, phases)
+        _convert(source, declared, options, phases)
         return _load(source, arrays, options, tolerances, phases)
     if not isinstance(attempt.error, EndOfCheckError) and attempt.error is not None:
         raise attempt.error
@@ -80,7 +86,12 @@ def prepare(
 
 def _import(
     model: Any, args: Any, options: CheckOptions, phases: PhaseLog
-) -> tuple[Source, tuple[Any, ...]]:
+) -> tuple[Source, tuple[Any, ...], tuple[Any, ...]]:
+    """Finds the source, arrays to run it with, and what its conversion is given.
+
+    The two differ where inputs are described: an array has one size where a description leaves it
+    open, and the model that is checked must be the one that `to_onnx` would make.
+    """
     report = phases.result.report
     with phases.phase("import"):
         source = find_source(model, reference=options.reference, name=options.name)
@@ -94,24 +105,27 @@ def _import(
                 "Try args=(array, ...).",
                 argument="args",
             )
-        arrays = source_arrays(as_tuple(args), options.seed)
-        keywords = source_arrays((dict(options.kwargs or {}),), options.seed)
+        declared = as_tuple(args)
+        arrays = source_arrays(declared, options.seed)
+        given = (dict(options.kwargs or {}),)
+        keywords = source_arrays(given, options.seed)
         if tensors_of(keywords):
             source = KeywordSource(source)
             phases.result.source = source
-            arrays = (*arrays, *keywords)
-        return source, in_precision(arrays, options.precision)
+            arrays, declared = (*arrays, *keywords), (*declared, *given)
+        arrays = in_precision(arrays, options.precision)
+        return source, arrays, with_descriptions(arrays, declared)
     raise EndOfCheckError
 
 
 def _convert(
-    source: Source, args: tuple[Any, ...], options: CheckOptions, phases: PhaseLog
+    source: Source, declared: tuple[Any, ...], options: CheckOptions, phases: PhaseLog
 ) -> None:
     report = phases.result.report
     start = time.perf_counter()
     model: onnx.ModelProto | None = None
     with Attempt() as attempt:
-        model = source.convert(args, options.conversion())
+        model = source.convert(declared, options.conversion())
     seconds = time.perf_counter() - start
     report.framework = source.framework
     if isinstance(attempt.error, TraceError):

@@ -10,6 +10,7 @@ import onnx
 from numpy.typing import NDArray
 
 from yobx.verification import tree
+from yobx.verification.arguments import source_arrays
 from yobx.verification.boundary import Attempt
 from yobx.verification.sources import (
     NamedArray,
@@ -98,7 +99,8 @@ class PlainCallableSource:
     def convert(self, args: tuple[Any, ...], options: Mapping[str, Any]) -> onnx.ModelProto:
         """Converts with `yobx.tensorflow.to_onnx`, which tells the frameworks apart by tracing."""
         model = self._chosen.convert(args, options)
-        self._recognise(args, options.get("kwargs"))
+        args, keywords = source_arrays((args, dict(options.get("kwargs") or {})), 0)
+        self._recognise(args, keywords)
         return model
 
     def _recognise(self, args: tuple[Any, ...], keywords: Mapping[str, Any] | None) -> None:

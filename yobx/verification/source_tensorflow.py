@@ -11,8 +11,7 @@ import onnx
 from numpy.typing import NDArray
 
 from yobx.verification import tree
-from yobx.verification.inputs import generate
-from yobx.verification.sources import InputSpec, NamedArray, display_name, is_tensor, type_modules
+from yobx.verification.sources import NamedArray, display_name, is_tensor, type_modules
 
 __all__ = ["TensorFlowSource"]
 
@@ -37,6 +36,7 @@ class TensorFlowSource:
         self.name = name or (Path(model).stem if is_path else display_name(model, "", ""))
         self._opened: Any = None
         self._traced: tuple[Any, Any] | None = None
+        self._converted: tuple[tuple[Any, ...], Any] | None = None
 
     @classmethod
     def from_path(cls, path: Path, *, name: str = "") -> TensorFlowSource:
@@ -48,6 +48,7 @@ class TensorFlowSource:
         from yobx.tensorflow import to_onnx
 
         source = self._open(options)
+        self._converted = args, options.get("kwargs")
         loaded = isinstance(self.model, (str, Path))
         rest = {key: value for key, value in options.items() if not (loaded and key in _OPENING)}
         return to_onnx(source.model, args, **rest)
@@ -85,18 +86,16 @@ class TensorFlowSource:
         return values
 
     def example(self, seed: int, options: Mapping[str, Any]) -> tuple[Any, ...] | None:
-        """Inputs made from what the model declares."""
+        """What the model declares: descriptions, whose open sizes stay open in a conversion."""
         source = self._open(options)
         call = source.own_arguments
         if call is None:
             return None
         import tensorflow as tf
 
-        specs = [
-            InputSpec(leaf.name, np.dtype(tf.as_dtype(leaf.dtype).as_numpy_dtype), leaf.shape)
-            for leaf in call.leaves
-        ]
-        filled, kwargs = call.fill(generate(specs, seed))
+        filled, kwargs = call.fill(
+            [tf.TensorSpec(leaf.shape, leaf.dtype, leaf.name or None) for leaf in call.leaves]
+        )
         return tuple(filled) if not kwargs else (*filled, *kwargs.values())
 
     def intermediates(
@@ -150,7 +149,8 @@ class TensorFlowSource:
             from yobx.tensorflow.tracing import trace
 
             source = self._open(options)
-            call = prepare_call(source, args, options.get("kwargs"))
+            converted = self._converted or (args, options.get("kwargs"))
+            call = prepare_call(source, *converted)
             names = name_inputs(source, call, options.get("input_names"))
             shapes = resolve_dynamic_shapes(options.get("dynamic_shapes"), call, names)
             self._traced = trace(source, call, names, shapes), len(names)

@@ -74,7 +74,7 @@ class Source(Protocol):
         """
 
     def example(self, seed: int, options: Mapping[str, Any]) -> tuple[Any, ...] | None:
-        """Inputs made from the model's signature, or ``None`` when it declares none.
+        """Arrays or descriptions of the model's inputs, or ``None`` when it declares none.
 
         ``options`` are those of `convert`: they say how the model is opened.
         """
