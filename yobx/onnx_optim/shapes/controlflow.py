@@ -261,7 +261,8 @@ class _Ending:
     ) -> Descriptor:
         """A scan output: one element per iteration along ``axis``, all of one shape.
 
-        Without any iteration a runtime gives 0 for each size it does not know beforehand.
+        Without any iteration a runtime gives 0 for each size it does not know beforehand. Of the
+        body of a function it knows what holds in all calls, which is not known here.
         """
         view = self.view
         if not isinstance(element, OptimTensor):
@@ -281,6 +282,9 @@ class _Ending:
                 size = view.fresh(position + 1, reason, output=output)
             elif size.is_expr():
                 size = size * once
+            elif once != 1 and size != 0 and view.context.function_chain:
+                reason = "without iteration this size may be 0"
+                size = view.fresh(position + 1, reason, output=output, upper=size)
             dims.append(size)
         place = axis + len(dims) + 1 if axis < 0 else axis
         if not 0 <= place <= len(dims):
