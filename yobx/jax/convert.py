@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +14,14 @@ import onnx
 
 from yobx.errors import ArgumentError, ConversionError, TraceError, YobxError
 from yobx.jax.arguments import Call, name_leaves, path_labels, read_call, resolve_shapes
+from yobx.jax.parameters import Parameters, find_parameters
 from yobx.lowering.opsets import DEFAULT_OPSET
 from yobx.onnx_optim.tensor_type import tensor_type
 from yobx.stablehlo.convert import convert_module
 from yobx.stablehlo.markers import keep_whole
 from yobx.stablehlo.reader import read_artifact
 from yobx.xbuilder import GraphBuilder
+from yobx.xbuilder.progress import Progress
 
 __all__ = ["to_onnx"]
 
@@ -40,8 +45,10 @@ def to_onnx(
     """Converts a JAX function to ONNX; TensorFlow is not needed.
 
     Args:
-        fn: A function of arrays or pytrees of arrays, a callable module, or a
-            ``jax.export.Exported``.
+        fn: A function of arrays or pytrees of arrays; a Flax NNX, bound Linen or Equinox module or
+            another callable pytree, a partial function, or a method of one, whose arrays become
+            initializers named by their tree paths; a ``jax.export.Exported``, its serialized bytes,
+            or the path of a file that holds them.
         args: Tuple of example arguments: arrays, ``jax.ShapeDtypeStruct`` (also with symbolic
             sizes), ``onnx.ValueInfoProto``, in any pytrees. Other leaves are constants.
         kwargs: Keyword arguments.
@@ -52,7 +59,7 @@ def to_onnx(
         constraints: What JAX may assume of the names, for example ``"n >= 2"``.
         target_opset: Opset of the standard domain, or opsets by domain.
         extra_converters: StableHLO operation -> converter ``(g, op)``, before the registry.
-        verbose: Accepted for likeness with the other front ends.
+        verbose: From 1 on, the stages are reported with their times on the error stream.
         filename: Also write the model there; large weights go to a file beside it.
         passes: Graph passes; by default those of :mod:`yobx.passes`.
 
@@ -71,23 +78,24 @@ def to_onnx(
         >>> [node.op_type for node in model.graph.node]
         ['Sin']
     """
-    del verbose
-    exported, names, shapes = _exported(
-        fn, args, kwargs, input_names, dynamic_shapes, constraints=tuple(constraints)
-    )
+    progress = Progress(verbose)
+    with progress.stage("tracing"):
+        traced = _trace(
+            fn, args, kwargs, input_names, dynamic_shapes, constraints=tuple(constraints)
+        )
+    exported, names = traced.exported, traced.names
     g = GraphBuilder(
         target_opset if isinstance(target_opset, int) else dict(target_opset), name="main"
     )
-    inputs = [
-        _declare(g, name, np.dtype(aval.dtype), shape)
-        for name, aval, shape in zip(names, exported.in_avals, shapes, strict=True)
-    ]
-    module = read_artifact(exported.mlir_module_serialized)
-    kept = [inputs[i] for i in exported.module_kept_var_idx]
-    results = convert_module(g, module, kept, extra_converters=extra_converters)
+    with progress.stage("converting"):
+        inputs = _declare_all(g, traced)
+        module = read_artifact(exported.mlir_module_serialized)
+        kept = [inputs[i]() for i in exported.module_kept_var_idx]
+        results = convert_module(g, module, kept, extra_converters=extra_converters)
     for name, parts in zip(_output_names(exported, names), results, strict=True):
         g.make_tensor_output(name, source=_joined(g, parts))
-    return g.to_onnx(passes=_passes(passes), filename=filename)
+    with progress.stage("finishing and checking"):
+        return g.to_onnx(passes=_passes(passes), filename=filename)
 
 
 def _passes(passes: Sequence[Pass] | None) -> Sequence[Pass]:
@@ -98,7 +106,24 @@ def _passes(passes: Sequence[Pass] | None) -> Sequence[Pass]:
     return default_passes()
 
 
-def _exported(
+@dataclass(frozen=True)
+class _Traced:
+    """An exported function, whose first arguments are the parameters.
+
+    Attributes:
+        exported: The function.
+        names: Names of the inputs.
+        shapes: Shapes of the inputs.
+        parameters: The weights, or ``None``.
+    """
+
+    exported: Any
+    names: list[str]
+    shapes: list[tuple[Any, ...]]
+    parameters: Parameters | None = None
+
+
+def _trace(
     fn: Any,
     args: Any,
     kwargs: Mapping[str, Any] | None,
@@ -106,13 +131,14 @@ def _exported(
     dynamic_shapes: Any,
     *,
     constraints: tuple[str, ...],
-) -> tuple[Any, list[str], list[tuple[Any, ...]]]:
-    """The exported function, and names and shapes of its inputs."""
+) -> _Traced:
     from jax import export
 
+    if isinstance(fn, str | Path | bytes | bytearray):
+        fn = _deserialized(fn)
     if isinstance(fn, export.Exported):
         shapes = [tuple(_size(d) for d in aval.shape) for aval in fn.in_avals]
-        return fn, _exported_names(fn, input_names), shapes
+        return _Traced(fn, _exported_names(fn, input_names), shapes)
     if not callable(fn):
         raise ArgumentError(
             f"fn is a JAX function or a jax.export.Exported. Received: {type(fn).__name__}.",
@@ -122,7 +148,24 @@ def _exported(
     leaves = list(call.leaves.values())
     names = name_leaves(fn, leaves, input_names)
     shapes = resolve_shapes(dynamic_shapes, call, names)
-    return _export(fn, call, names, shapes, constraints), names, shapes
+    parameters = find_parameters(fn)
+    exported = _export(fn, call, names, shapes, constraints, parameters=parameters)
+    return _Traced(exported, names, shapes, parameters)
+
+
+def _deserialized(source: str | Path | bytes | bytearray) -> Any:
+    from jax import export
+
+    title = f"{len(source)} bytes" if isinstance(source, bytes | bytearray) else repr(str(source))
+    try:
+        data = source if isinstance(source, bytes | bytearray) else Path(source).read_bytes()
+        return export.deserialize(bytearray(data))
+    except (OSError, ValueError, AssertionError, struct.error) as error:
+        raise ArgumentError(
+            "A serialized function is what jax.export.Exported.serialize() returns, or a file of "
+            f"it. Received: {title}, which raised {type(error).__name__}: {error}.",
+            argument="fn",
+        ) from error
 
 
 def _size(dim: Any) -> int | str:
@@ -155,14 +198,20 @@ def _export(
     names: Sequence[str],
     shapes: Sequence[tuple[int | str, ...]],
     constraints: tuple[str, ...],
+    *,
+    parameters: Parameters | None,
 ) -> Any:
-    """Trace and export the function on symbolic arguments."""
+    """Trace and export the function on its parameters and symbolic arguments."""
     import jax
     from jax import export
 
+    weights = () if parameters is None else parameters.arrays
+
     def flat(*arrays: Any) -> Any:
-        args, kwargs = call.fill(arrays)
-        return fn(*args, **kwargs)
+        args, kwargs = call.fill(arrays[len(weights) :])
+        if parameters is None:
+            return fn(*args, **kwargs)
+        return parameters.call(arrays[: len(weights)], *args, **kwargs)
 
     symbols = sorted({d for shape in shapes for d in shape if isinstance(d, str)})
     try:
@@ -171,7 +220,8 @@ def _export(
             jax.ShapeDtypeStruct(_symbolic(shape, scope), leaf.dtype)
             for shape, leaf in zip(shapes, call.leaves.values(), strict=True)
         ]
-        return export.export(jax.jit(keep_whole(flat)), platforms=("cpu",))(*specs)
+        fixed = [jax.ShapeDtypeStruct(a.shape, a.dtype) for a in weights]
+        return export.export(jax.jit(keep_whole(flat)), platforms=("cpu",))(*fixed, *specs)
     except YobxError:
         raise
     except Exception as error:  # whatever the function of the user raises
@@ -196,6 +246,37 @@ def _symbolic(shape: tuple[int | str, ...], scope: Any) -> tuple[Any, ...]:
         return shape
     text = ", ".join(map(str, shape))
     return tuple(export.symbolic_shape(text, scope=scope))
+
+
+def _declare_all(g: GraphBuilder, traced: _Traced) -> list[Callable[[], tuple[str, ...]]]:
+    """Declares the inputs; parameters are made when they are asked for, since some are not read."""
+    parameters = traced.parameters
+    count = 0 if parameters is None else len(parameters.arrays)
+    avals = traced.exported.in_avals
+    made: list[Callable[[], tuple[str, ...]]] = []
+    if parameters is not None:
+        for name, array, aval in zip(
+            parameters.names, parameters.arrays, avals[:count], strict=True
+        ):
+            made.append(partial(_initializer, g, name, array, np.dtype(aval.dtype)))
+    for name, aval, shape in zip(traced.names, avals[count:], traced.shapes, strict=True):
+        parts = _declare(g, name, np.dtype(aval.dtype), shape)
+        made.append(partial(_same, parts))
+    return made
+
+
+def _same(parts: tuple[str, ...]) -> tuple[str, ...]:
+    return parts
+
+
+def _initializer(g: GraphBuilder, name: str, array: Any, dtype: np.dtype[Any]) -> tuple[str, ...]:
+    value = np.asarray(array, dtype=dtype)
+    parts = (value,) if dtype.kind != "c" else (value.real.copy(), value.imag.copy())
+    names = (name,) if dtype.kind != "c" else (f"{name}.real", f"{name}.imag")
+    return tuple(
+        g.make_initializer(g.unique_name(n) if g.has_name(n) else n, p)
+        for n, p in zip(names, parts, strict=True)
+    )
 
 
 def _declare(
