@@ -252,6 +252,7 @@ class _Judgement:
             expected=run.expected_by_name,
             optimised=run.actual,
             options=self.prepared.options.conversion(),
+            tolerance_class=self.prepared.options.tolerance_class,
         )
         found, reduced = localize(evidence, self.prepared.sensitivity, wrong.name)
         self.report.localization, self.result.reduced = found, reduced

@@ -47,6 +47,7 @@ class Evidence:
         expected: Outputs of the source by ONNX name.
         optimised: Outputs of the optimised model.
         options: Options of the conversion.
+        tolerance_class: Rule that the outputs were judged by.
     """
 
     model: onnx.ModelProto
@@ -57,6 +58,7 @@ class Evidence:
     expected: Mapping[str, Any]
     optimised: Mapping[str, Any]
     options: Mapping[str, Any]
+    tolerance_class: str = "auto"
 
 
 def localize(
@@ -116,8 +118,13 @@ def _only_optimised(evidence: Evidence, sensitivity: Sensitivity, output: str) -
 
 
 def _judge(evidence: Evidence, sensitivity: Sensitivity, name: str, want: Any) -> OutputReport:
-    allowance = _allowances(evidence, sensitivity, [name])[name]
-    return compare(name, evidence.values[name], want, allowance)
+    """Judges an output by the rule that found it wrong."""
+    value = evidence.values[name]
+    dtype = np.dtype("O") if isinstance(value, list) else np.asarray(value).dtype
+    allowance = sensitivity.chosen(name, dtype, evidence.tolerance_class)
+    if allowance is None:
+        allowance = sensitivity.measure(evidence.feeds, evidence.values, [name])[name]
+    return compare(name, value, want, allowance)
 
 
 def _allowances(
