@@ -141,9 +141,11 @@ def test_an_allowance_as_large_as_the_output_proves_nothing():
     want = np.linspace(1, 2, 1000)
     weak = compare("y", want, want, Allowance("test", np.asarray(0.05), rms=0.05))
     assert weak.outcome is Outcome.WARNING
-    blind = compare("y", want, want, Allowance("test", np.asarray(1.0), rms=1.0))
+    blind = compare("y", want + 0.1, want, Allowance("test", np.asarray(1.0), rms=1.0))
     assert blind.failed
     assert "nothing was proven" in blind.notes[0]
+    equal = compare("y", want, want, Allowance("test", np.asarray(1.0), rms=1.0))
+    assert equal.outcome is Outcome.WARNING
 
 
 def test_elements_that_rounding_turns_over_are_undecided_not_equal():
@@ -173,3 +175,16 @@ def test_huge_and_tiny_values_do_not_break_the_statistics():
     report = compare("y", -want, want, EXACT)
     assert report.failed
     assert report.max_abs == pytest.approx(6e38)
+
+
+@pytest.mark.parametrize(("step", "outcome"), [(1, Outcome.WARNING), (40, Outcome.FAILED)])
+def test_a_constant_output_needs_no_allowance_to_agree(step, outcome):
+    """Lengths of unit vectors are all 1: their spread is rounding, but they can be compared."""
+    want = np.ones(64, np.float32)
+    want[::2] = np.nextafter(np.float32(1), np.float32(0))
+    got = np.ones(64, np.float32)
+    got[1::2] += step * np.spacing(np.float32(1))
+    wide = np.full(64, 100 * np.spacing(np.float32(1)), np.float64)
+    report = compare("y", got, want, Allowance("measured", wide, rms=float(wide[0])))
+    assert report.outcome is outcome
+    assert any(("fragile" if step == 1 else "not decidable") in note for note in report.notes)

@@ -35,6 +35,8 @@ class Allowance:
         unstable: Elements of an integer or bool array that rounding alone turns over, or ``None``.
         weak_above: Median allowance, as a share of the spread, above which a warning is given.
         blind_above: The same, above which the comparison proves nothing and fails.
+        same_ulp: Units in the last place within which both sides are one value, whatever rounding
+            could have done: agreement as close as that needs no allowance.
     """
 
     rule: str
@@ -45,6 +47,7 @@ class Allowance:
     unstable: _Mask | None = None
     weak_above: float = 0.01
     blind_above: float = 0.5
+    same_ulp: float = 4.0
 
 
 EXACT = Allowance("bitwise")
@@ -189,6 +192,7 @@ def _compare_floats(
     if (allowance.absolute is not None or allowance.ulp) and finite.any():
         spread = max(_spread(wide_want[finite]), _spread(wide_got[finite]))
         _measure_budget(report, error[finite], allowed[finite], spread, allowance)
+        _judge_budget(report, ulp[finite], allowance)
     if not allowance.zero_sign and zero_wrong.any():
         report.notes.append(
             f"the sign of {int(zero_wrong.sum())} zeros differs (left open by the operators)"
@@ -305,7 +309,19 @@ def _measure_budget(
     if spread == 0.0 or allowance.rms is None:
         return
     report.relative_budget = float(np.median(allowed)) / spread
-    if report.relative_budget > allowance.blind_above:
+
+
+def _judge_budget(report: OutputReport, ulp: NDArray[np.float64], allowance: Allowance) -> None:
+    """Refuses agreement that only an allowance as wide as the output itself could explain."""
+    if report.relative_budget is None:
+        return
+    if report.relative_budget > allowance.blind_above and ulp.max() <= allowance.same_ulp:
+        report.outcome = Outcome.WARNING
+        report.notes.append(
+            f"fragile: both sides agree to {ulp.max():.0f} units in the last place, but rounding "
+            f"alone could move the output by {report.relative_budget:.0%} of its own spread"
+        )
+    elif report.relative_budget > allowance.blind_above:
         report.outcome, report.category = Outcome.FAILED, "values"
         report.notes.append(
             f"not decidable in {report.dtype}: rounding alone moves the output by "
