@@ -53,7 +53,7 @@ def _one_child(session: pytest.Session, items: list[pytest.Item], collected: Col
         reader.close()
         _child(session, items, writer)
     writer.close()
-    done, running = 0, None
+    done, running, ended = 0, None, False
     try:
         while (message := _next(reader)) is not None:
             kind, content = message
@@ -68,9 +68,11 @@ def _one_child(session: pytest.Session, items: list[pytest.Item], collected: Col
                 _finish(items[done])
                 done, running = done + 1, None
                 if session.shouldfail or session.shouldstop:
-                    os.kill(pid, signal.SIGKILL)
-                    break
+                    return done
+        ended = True
     finally:
+        if not ended:  # -x, or Ctrl-C
+            os.kill(pid, signal.SIGKILL)
         reader.close()
         status = _reap(pid)
     if running is not None:

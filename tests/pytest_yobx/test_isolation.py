@@ -1,6 +1,11 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
+import sys
+import time
 
 import pytest
 
@@ -95,3 +100,33 @@ def test_output_of_a_failing_test_is_shown(pytester):
         """
     )
     run(pytester, *ISOLATED).stdout.fnmatch_lines(["*Captured stdout call*", "last words"])
+
+
+@pytest.mark.parametrize("isolate", ["on", "off"])
+def test_control_c_leaves_a_report(pytester, isolate):
+    write_repository(pytester, ["good"])
+    pytester.makepyfile(
+        test_own="""
+        import pathlib, time
+        def test_own(assert_converts):
+            pathlib.Path("waiting").touch()
+            time.sleep(60)
+        """
+    )
+    command = [sys.executable, "-m", "pytest", *ISOLATED, "--yobx-isolate", isolate]
+    process = subprocess.Popen(
+        [*command, "-p", "no:cacheprovider"],
+        cwd=pytester.path,
+        start_new_session=True,
+        stdout=subprocess.PIPE,
+    )
+    deadline = time.monotonic() + 60
+    while not (pytester.path / "waiting").exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    os.killpg(process.pid, signal.SIGINT)
+    output = process.communicate(timeout=30)[0].decode()
+    assert process.returncode == pytest.ExitCode.INTERRUPTED
+    assert "KeyboardInterrupt" in output
+    found = outcomes(pytester)
+    assert {found["good[primes]"], found["good[ones]"]} == {"passed"}
+    assert "crash" not in found.values()
