@@ -1,18 +1,20 @@
-"""Recognise what programs write with several operations and ONNX has as one: Gelu, Softmax.
+"""Recognise what programs write with several operations and ONNX has as one.
 
-The patterns are those of :mod:`jax.nn`. They are replaced in the module before it is converted, so
-that the parts nobody else needs are never converted.
+The patterns are those of :mod:`jax.nn` (Gelu, Softmax, LogSoftmax) and of layer normalisation.
+They are replaced in the module before it is converted, so that the parts nobody else needs are
+never converted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from .ir import Block, Module, Operation, Value
+from .layer_norm import added_bias, layer_norm
 from .regions import is_identity, monoid
 
 __all__ = ["fuse"]
@@ -26,7 +28,7 @@ class _Match:
     """What to put in the place of an operation."""
 
     name: str
-    operand: Value
+    operands: tuple[Value, ...]
     attributes: dict[str, Any]
 
 
@@ -40,14 +42,80 @@ def _fuse_block(block: Block) -> None:
     for operation in block.operations:
         for region in operation.regions:
             _fuse_block(region)
-        matcher = _MATCHERS.get(operation.name)
-        if matcher is None or operation.results[0].tensor.dtype.name not in _FLOATS:
+        matchers = _MATCHERS.get(operation.name, ())
+        if not matchers or operation.results[0].tensor.dtype.name not in _FLOATS:
             continue
-        found = matcher(operation)
+        found = next((match for m in matchers if (match := m(operation)) is not None), None)
         if found is not None:
             operation.name = found.name
-            operation.operands = [found.operand]
+            operation.operands = list(found.operands)
             operation.attributes = found.attributes
+
+
+def _layer_norm(operation: Operation) -> _Match | None:
+    found = layer_norm(operation)
+    # the operator keeps epsilon in float32, which float64 would notice
+    if found is None or found.x.tensor.dtype.name in ("bfloat16", "float64"):
+        return None
+    return _Match("yobx.layer_norm", (found.x, found.scale), {"epsilon": found.epsilon})
+
+
+def _layer_norm_bias(operation: Operation) -> _Match | None:
+    found = added_bias(operation)
+    if found is None:
+        return None
+    norm, bias = found
+    return _Match(norm.name, (*norm.operands, bias), dict(norm.attributes))
+
+
+def _average_pool(operation: Operation) -> _Match | None:
+    """A sum over windows, divided by their size or by how much of them is inside."""
+    total, count = (_made_by(v, "stablehlo.reduce_window") for v in operation.operands)
+    if total is None or not _is_pooled_sum(total):
+        return None
+    x, attributes = total.operands[0], dict(total.attributes)
+    whole = float(np.prod(attributes["window_dimensions"]))
+    if _scalar(operation.operands[1]) == whole:
+        return _Match("yobx.average_pool", (x,), {**attributes, "include_pad": True})
+    counter = _counted_ones(operation.operands[1] if count is None else count.results[0])
+    if counter is None or not _same_windows(counter.attributes, attributes):
+        return None
+    same = counter.results[0].tensor.shape == total.results[0].tensor.shape
+    return _Match("yobx.average_pool", (x,), {**attributes, "include_pad": False}) if same else None
+
+
+def _is_pooled_sum(total: Operation) -> bool:
+    """Whether ``AveragePool`` has these windows: no dilation, padding smaller than the window."""
+    attributes = total.attributes
+    if len(total.operands) != 2 or monoid(total.regions[0]) != "add":
+        return False
+    sizes = np.array(attributes["window_dimensions"])
+    dilated = [*attributes.get("base_dilations", ()), *attributes.get("window_dilations", ())]
+    padding = np.array(attributes.get("padding", np.zeros((len(sizes), 2)))).reshape(-1, 2)
+    pooled = int(np.sum(sizes > 1))
+    return (
+        set(dilated) <= {1}
+        and 1 <= pooled <= 3
+        and total.operands[0].tensor.dtype != np.float64
+        and _scalar(total.operands[1]) == 0
+        and bool((padding >= 0).all() and (padding < sizes[:, None]).all())
+        and not any(
+            stride > 1 and size == 1
+            for stride, size in zip(attributes.get("window_strides", ()), sizes, strict=False)
+        )
+    )
+
+
+def _counted_ones(value: Value) -> Operation | None:
+    """The sum over windows of ones."""
+    count = _made_by(value, "stablehlo.reduce_window")
+    ones = count is not None and _scalar(count.operands[0]) == 1 and _is_pooled_sum(count)
+    return count if ones else None
+
+
+def _same_windows(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    names = ("window_dimensions", "window_strides", "padding")
+    return all(np.array_equal(one.get(n, ()), other.get(n, ())) for n in names)
 
 
 def _made_by(value: Value, *names: str) -> Operation | None:
@@ -98,7 +166,7 @@ def _gelu(operation: Operation) -> _Match | None:
         inner = _scaled(call.operands[-1], 0.5**0.5)
         negated = None if inner is None else _made_by(inner, "stablehlo.negate")
         if negated is not None and negated.operands[0] is x:
-            return _Match("yobx.gelu", x, {"approximate": "none"})
+            return _Match("yobx.gelu", (x,), {"approximate": "none"})
     return _gelu_tanh(operation)
 
 
@@ -112,7 +180,7 @@ def _gelu_tanh(operation: Operation) -> _Match | None:
                 continue
             inner = _scaled(tanh.operands[0], (2.0 / np.pi) ** 0.5)
             if inner is not None and _is_cubic(inner, x):
-                return _Match("yobx.gelu", x, {"approximate": "tanh"})
+                return _Match("yobx.gelu", (x,), {"approximate": "tanh"})
     return None
 
 
@@ -143,7 +211,7 @@ def _softmax(operation: Operation) -> _Match | None:
     if exponential is None or total is None or total[0] is not numerator:
         return None
     x = _shifted(exponential.operands[0], total[1])
-    return None if x is None else _Match("yobx.softmax", x, {"axis": total[1], "log": False})
+    return None if x is None else _Match("yobx.softmax", (x,), {"axis": total[1], "log": False})
 
 
 def _log_softmax(operation: Operation) -> _Match | None:
@@ -154,7 +222,7 @@ def _log_softmax(operation: Operation) -> _Match | None:
     if found is None or exponential is None or exponential.operands[0] is not shifted:
         return None
     x = _shifted(shifted, found[1])
-    return None if x is None else _Match("yobx.softmax", x, {"axis": found[1], "log": True})
+    return None if x is None else _Match("yobx.softmax", (x,), {"axis": found[1], "log": True})
 
 
 def _shifted(value: Value, axis: int) -> Value | None:
@@ -204,8 +272,9 @@ def _one_axis(owner: Operation, kind: str, axes: list[int]) -> tuple[Value, int]
     return x, removed[0]
 
 
-_MATCHERS: dict[str, Callable[[Operation], _Match | None]] = {
-    "stablehlo.multiply": _gelu,
-    "stablehlo.divide": _softmax,
-    "stablehlo.subtract": _log_softmax,
+_MATCHERS: dict[str, tuple[Callable[[Operation], _Match | None], ...]] = {
+    "stablehlo.add": (_layer_norm_bias,),
+    "stablehlo.multiply": (_gelu, _layer_norm),
+    "stablehlo.divide": (_softmax, _average_pool),
+    "stablehlo.subtract": (_log_softmax,),
 }

@@ -29,3 +29,9 @@ def convert_softmax(g: GraphBuilder, op: Op) -> str:
     """``Softmax`` or ``LogSoftmax`` along one axis."""
     emitter = op.emit.LogSoftmax if op.attr("log") else op.emit.Softmax
     return str(emitter(op.x(), axis=int(op.attr("axis"))))
+
+
+@register_stablehlo_op_converter("yobx.layer_norm")
+def convert_layer_norm(g: GraphBuilder, op: Op) -> str:
+    """``LayerNormalization`` over the last axis."""
+    return str(op.emit.LayerNormalization(*op.xs(), axis=-1, epsilon=float(op.attr("epsilon"))))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from yobx.lowering.dtypes import extreme
-from yobx.lowering.padding import Window
+from yobx.lowering.padding import Window, explicit_pads
 from yobx.lowering.pool import max_pool
 from yobx.stablehlo import ir
 from yobx.stablehlo.op import Op
@@ -22,6 +23,7 @@ from .reduction import reduce_axes
 from .reshaping import reverse
 from .slicing import pad_or_crop, spread_apart
 
+Pooling = Callable[[str, Window, list[tuple[int, int]]], str]
 _EMITTERS = {"add": "Add", "mul": "Mul", "max": "Max", "min": "Min"}
 
 
@@ -192,7 +194,34 @@ def _spatial_last(op: Op, windows: _Windows) -> tuple[list[int], list[int], int]
     return [*rest, *spatial], spatial, len(rest)
 
 
+@register_stablehlo_op_converter("yobx.average_pool")
+def convert_average_pool(g: GraphBuilder, op: Op) -> str:
+    """``AveragePool``."""
+    include = int(op.attr("include_pad"))
+
+    def emit(x: str, window: Window, pairs: list[tuple[int, int]]) -> str:
+        return str(
+            op.emit.AveragePool(
+                x,
+                kernel_shape=list(window.kernel),
+                strides=list(window.strides),
+                pads=explicit_pads(pairs),
+                count_include_pad=include,
+            )
+        )
+
+    return _pooled(op, _windows(op), emit)
+
+
 def _max_pool(op: Op, windows: _Windows) -> str:
+    def emit(x: str, window: Window, pairs: list[tuple[int, int]]) -> str:
+        return max_pool(op.g, x, window, pairs)
+
+    return _pooled(op, windows, emit)
+
+
+def _pooled(op: Op, windows: _Windows, emit: Pooling) -> str:
+    """Pool with the windowed axes last, after two others."""
     g = op.g
     order, spatial, lead = _spatial_last(op, windows)
     x = op.x()
@@ -210,7 +239,7 @@ def _max_pool(op: Op, windows: _Windows) -> str:
         tuple(windows.dilations[i] for i in spatial),
     )
     pairs = [(windows.low[i], windows.high[i]) for i in spatial]
-    pooled = max_pool(g, x, window, pairs)
+    pooled = emit(x, window, pairs)
     if lead != 2:
         tail = g.op.Shape(pooled, start=2, end=2 + len(spatial))
         target = g.op.Concat(shape, tail, axis=0) if shape is not None else tail
