@@ -194,7 +194,7 @@ def finish(result: CheckResult, item: pytest.Item, settings: Settings) -> None:
 
 def _rerun(item: pytest.Item, settings: Settings, seed: int) -> str:
     """The command that repeats a test; flags that are part of its name are repeated too."""
-    parts = ["pytest", json.dumps(item.nodeid), *(["--yobx"] if settings.active else [])]
+    parts = ["pytest", json.dumps(_from_here(item)), *(["--yobx"] if settings.active else [])]
     for name in ("target_opset", "precision", "bindings"):
         text = item.config.getoption(f"yobx_{name}", None)
         if text and not (name == "bindings" and "=" not in text):
@@ -202,6 +202,14 @@ def _rerun(item: pytest.Item, settings: Settings, seed: int) -> str:
     several = settings.seed if isinstance(settings.seed, tuple) else (seed,)
     parts.append(f"--yobx-seed {','.join(map(str, several))}")
     return " ".join(parts)
+
+
+def _from_here(item: pytest.Item) -> str:
+    """The name of a test for the folder that pytest was started in, which need not be the root."""
+    file, separator, rest = str(item.nodeid).partition("::")
+    config = item.config
+    here = os.path.relpath(config.rootpath / file, config.invocation_params.dir)
+    return f"{Path(here).as_posix()}{separator}{rest}"
 
 
 def shown_path(path: Path) -> str:

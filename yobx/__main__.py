@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 from collections.abc import Sequence
 
@@ -26,14 +27,19 @@ def main(argv: Sequence[str] | None = None) -> int:
     if options.command is None:
         parser.print_help(sys.stderr)
         return 2
-    from yobx.cli.outcome import Boundary
+    from yobx.cli.outcome import Boundary, ExitCode
 
     screen = Screen(quiet=options.quiet)
     boundary = Boundary(screen, show_traceback=options.traceback)
+    code = 0
     with boundary:
         # Each command is a module that imports what it needs and nothing before it is asked.
-        return int(importlib.import_module(f"yobx.cli.{options.command}").run(options, screen))
-    return int(boundary.code)
+        code = int(importlib.import_module(f"yobx.cli.{options.command}").run(options, screen))
+        sys.stdout.flush()
+    if boundary.code == ExitCode.CUT_OFF:
+        # What is left in the buffer has no reader; at exit Python would complain about it.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return int(boundary.code or code)
 
 
 if __name__ == "__main__":

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import subprocess
+import sys
 
 import pytest
 
@@ -48,6 +50,23 @@ def test_error_of_the_users_code_is_one_line_and_a_hint() -> None:
         "error: ZeroDivisionError: division by zero\n"
         "hint: add --traceback to see where it was raised\n"
     )
+
+
+def test_notes_of_an_error_are_told() -> None:
+    error = KeyError("low")
+    error.add_note("While converting Relu 'hidden'.")
+    _, text = _outcome(error)
+    assert text.startswith("error: KeyError: 'low' While converting Relu 'hidden'.\n")
+
+
+def test_a_reader_that_stops_is_no_error() -> None:
+    command = [sys.executable, "-m", "yobx", "ops", "--onnx"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        assert process.stderr.read() == b""
+    assert process.returncode == ExitCode.CUT_OFF
 
 
 def test_missing_framework_names_the_extra() -> None:

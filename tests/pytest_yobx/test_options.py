@@ -116,6 +116,18 @@ def test_the_rerun_command_finds_the_test_again(pytester):
     )
 
 
+def test_the_rerun_command_is_for_the_folder_that_pytest_was_started_in(pytester, monkeypatch):
+    write_repository(pytester, ["wrong"])
+    folder = pytester.path
+    monkeypatch.chdir(folder.parent)
+    flags = ("--yobx", "--yobx-bindings", "ones")
+    result = run(pytester, folder.name, *flags)
+    result.assert_outcomes(failed=1)
+    name = f"{folder.name}/pyproject.toml::zoo:wrong"
+    result.stdout.fnmatch_lines([f' rerun      pytest "{name}?ones?" --yobx *'])
+    run(pytester, f"{name}[ones]", *flags).assert_outcomes(failed=1)
+
+
 @pytest.mark.parametrize(
     ("flags", "ini", "words"),
     [

@@ -105,3 +105,27 @@ def test_the_first_difference_is_found_with_other_sizes_than_those_of_the_arrays
     assert report.localization is not None
     assert report.localization.op_type == "Neg"
     assert np.isfinite(report.outputs[0].max_abs)
+
+
+def test_an_error_of_a_converter_is_told_with_its_place():
+    def faulty(g, sts, outputs, op):
+        return {}["nothing"]
+
+    report = check_conversion(tf_sine, (DESCRIBED,), extra_converters={"Sin": faulty})
+    assert report.failed_phase == "convert"
+    first, place, line = report.phase("convert").messages
+    assert first == "KeyError: 'nothing'"
+    assert place.startswith("While converting Sin ")
+    assert line.startswith("Raised in faulty (")
+    assert "test_preparation.py:" in line
+
+
+def test_what_the_source_says_survives_its_call_stack():
+    @tf.function
+    def by_five(x):
+        return tf.reshape(x, (5, -1))
+
+    x = np.ones((5, 4), np.float32)
+    report = check_conversion(by_five, (x,), bindings=[{"batch": 7}])
+    assert report.failed_phase == "run"
+    assert "requested shape requires a multiple of 5" in report.text()

@@ -40,6 +40,8 @@ class ExitCode(enum.IntEnum):
     INTERNAL = 4
     """A fault of yobx itself."""
     INTERRUPTED = 130
+    CUT_OFF = 141
+    """Whoever read the output stopped, as ``head`` does; said to nobody."""
 
 
 class Boundary:
@@ -74,6 +76,9 @@ class Boundary:
         """Describe the exception of the block, if any, and keep its exit code."""
         if error is None or isinstance(error, (SystemExit, GeneratorExit)):
             return False
+        if isinstance(error, BrokenPipeError):
+            self.code = ExitCode.CUT_OFF
+            return True
         self.code, text, hint = _describe(error)
         if self._show_traceback:
             text = "".join(traceback.format_exception(error)) + f"\n{text}"
@@ -112,4 +117,5 @@ def _describe_foreign(error: BaseException) -> tuple[str, str]:
     if isinstance(error, OSError) and error.strerror:
         return f"{error.strerror}: {error.filename}" if error.filename else error.strerror, ""
     text = " ".join(str(error).split()) or "no message"
-    return f"{type(error).__name__}: {text}", _MORE
+    places = "".join(f" {note}" for note in getattr(error, "__notes__", ()))
+    return f"{type(error).__name__}: {text}{places}", _MORE

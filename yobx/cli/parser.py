@@ -26,6 +26,7 @@ exit codes:
   3  the model cannot be loaded, converted, inferred or written
   4  a fault of yobx itself: please report it
   130  interrupted
+  141  the output was cut off, as by `| head`
 """
 
 _MODEL = """\
@@ -108,8 +109,12 @@ def _add_source(parser: argparse.ArgumentParser) -> None:
         help="an axis whose size may vary, and the name of that size; may be given repeatedly "
         "(default: axis 0 of every input)",
     )
-    inputs.add_argument("--static", action="store_true", help="keep every size as it is")
-    parser.add_argument("--opset", metavar="N", type=int, help="opset of the ONNX model")
+    inputs.add_argument(
+        "--static", action="store_true", help="fix every size that the model or --input gives"
+    )
+    parser.add_argument(
+        "--opset", metavar="N", type=int, help="opset of the ONNX model (default: 21)"
+    )
 
 
 def _add_convert(commands: _Commands[argparse.ArgumentParser]) -> None:
@@ -134,7 +139,9 @@ def _add_check(commands: _Commands[argparse.ArgumentParser]) -> None:
         help="sizes of the dynamic axes in one run; may be given repeatedly "
         "(default: distinct primes, then 1)",
     )
-    runs.add_argument("--seed", type=int, default=0, help="seed of the generated inputs")
+    runs.add_argument(
+        "--seed", type=int, default=0, help="seed of the generated inputs (default: 0)"
+    )
     report = parser.add_argument_group("the report")
     report.add_argument("--json", metavar="FILE", help="write the report as JSON ('-': print it)")
     report.add_argument("--html", metavar="FILE", help="write the report as one HTML page")

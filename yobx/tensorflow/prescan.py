@@ -124,8 +124,8 @@ def _unsupported_message(
     for item in occurrences:
         by_type.setdefault(item.op_type, []).append(item)
     lines = [
-        f"Every operation of a model needs a converter. Received: {len(by_type)} op types without "
-        "one:"
+        f"Every operation of a model needs a converter. Received: {len(by_type)} op "
+        f"type{'s'[: len(by_type) > 1]} without one:"
     ]
     for op_type in sorted(by_type):
         items = by_type[op_type]

@@ -5,9 +5,14 @@ What such code raises is a finding, so it is kept and reported; keyboard interru
 
 from __future__ import annotations
 
+import re
+import traceback
 from types import TracebackType
 
-__all__ = ["Attempt", "one_line"]
+__all__ = ["Attempt", "one_line", "with_place"]
+
+# A line of the call stack that TensorFlow writes into its messages, before what went wrong.
+_FRAME = re.compile(r'^\s*File ".*", line \d+, in .*$', re.MULTILINE)
 
 
 class Attempt:
@@ -38,5 +43,15 @@ class Attempt:
 
 def one_line(error: BaseException, limit: int = 600) -> str:
     """The message of an exception on one line, or its class where it has none."""
-    text = " ".join(str(error).split()) or type(error).__name__
+    text = " ".join(_FRAME.sub("", str(error)).split()) or type(error).__name__
     return text if len(text) <= limit else f"{text[:limit]}…"
+
+
+def with_place(error: BaseException) -> str:
+    """An exception that is not one of yobx, with its notes and the line that raised it."""
+    lines = [f"{type(error).__name__}: {error}", *getattr(error, "__notes__", ())]
+    lines += [
+        f"Raised in {frame.name} ({frame.filename}:{frame.lineno})."
+        for frame in traceback.extract_tb(error.__traceback__)[-1:]
+    ]
+    return "\n".join(lines)

@@ -95,4 +95,5 @@ class CheckResult:
         Raises:
             VerificationError: With the one-screen text as its message.
         """
+        __tracebackhide__ = True  # pytest shows the caller's line
         self.report.raise_if_failed(self.error)

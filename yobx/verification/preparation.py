@@ -17,7 +17,7 @@ from yobx.verification.arguments import (
     tensors_of,
     with_descriptions,
 )
-from yobx.verification.boundary import Attempt
+from yobx.verification.boundary import Attempt, with_place
 from yobx.verification.evidence import CheckResult
 from yobx.verification.keywords import KeywordSource
 from yobx.verification.options import CheckOptions
@@ -137,8 +137,8 @@ def _convert(
     report.phase("trace").outcome = outcome
     if attempt.error is not None or model is None:
         error = attempt.error or TypeError("the conversion returned no model")
-        prefix = "" if isinstance(error, YobxError) else f"{type(error).__name__}: "
-        phases.fail("convert", f"{prefix}{error}", error)
+        text = str(error) if isinstance(error, YobxError) else with_place(error)
+        phases.fail("convert", text, error)
         raise EndOfCheckError from error
     report.phase("convert").outcome = outcome
     phases.result.model = model

@@ -378,6 +378,7 @@ class ConversionReport:
         Raises:
             VerificationError: With the one-screen text as its message.
         """
+        __tracebackhide__ = True  # pytest shows the caller's line
         if not self.passed:
             raise VerificationError(self.text()) from cause
 

@@ -14,7 +14,7 @@ _HEADLINES = {
     "check": "the converted model is not valid",
     "shapes": "shape inference finds a contradiction",
     "load": "onnxruntime cannot load the converted model",
-    "run": "the converted model fails while running",
+    "run": "a run fails",
     "structure": "STRUCTURE differs",
     "shape-match": "SHAPES differ",
     "values": "VALUES differ",
