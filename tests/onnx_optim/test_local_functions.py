@@ -238,3 +238,17 @@ def test_a_loop_without_iteration_in_calls_of_different_ranks() -> None:
         }"""
     context = check_model(parse(text), [{"x": floats(2, 3), "w": floats(2, 2, 4)}])
     assert context.get("y").shape[0] == context.get("z").shape[0] == 0
+
+
+def test_a_loop_without_iteration_in_the_only_call() -> None:
+    """What is written into the function holds for this call, so that a runtime knows the size."""
+    text = """<ir_version: 9, opset_import: ["" : 20, "f" : 1]>
+        g (float[n, 3] x) => (y) { y = f.Sizes (x) }
+        <domain: "f", opset_import: ["" : 20]>
+        Sizes (a) => (s) {
+          none = Constant <value_int = 0> ()
+          b, s = Loop (none, "", a) <body = body (int64 i, bool c, float[] p) => (k, q, r) {
+            k = Identity (c)  q = Relu (p)  r = Shape (p)
+          }>
+        }"""
+    assert dims(check_model(parse(text), [{"x": floats(2, 3)}]), "y") == [0, 2]

@@ -453,6 +453,7 @@ class ShapesContext:
         """Make a model-local function callable."""
         key = (normal_domain(function.domain), function.name, function.overload)
         self.session.functions[key] = function
+        self.session.calls = None
 
     def local_function(self, node: onnx.NodeProto) -> onnx.FunctionProto | None:
         """The function that a node calls, or ``None``."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Generator, Mapping
 from typing import Any
 
@@ -10,12 +11,13 @@ import onnx
 from yobx.errors import InvalidModelError
 from yobx.onnx_optim.context import ShapesContext
 from yobx.onnx_optim.driver import attribute_key, body_steps, infer_inputs, run, store
+from yobx.onnx_optim.model_io import subgraphs
 from yobx.onnx_optim.node_view import NodeView
 from yobx.onnx_optim.optim_sequence import Descriptor
 from yobx.onnx_optim.optim_tensor import UNKNOWN_TENSOR
 from yobx.onnx_optim.registry import normal_domain
 
-__all__ = ["FUNCTION", "call_steps", "expand_local_function_call"]
+__all__ = ["FUNCTION", "call_steps", "expand_local_function_call", "has_one_call"]
 
 FUNCTION = "function"
 """Attribute name under which the context of a function body is kept."""
@@ -121,6 +123,27 @@ def _memo_key(
 ) -> Any:
     parts = attribute_key(list(attributes.values()))
     return None if parts is None else (FUNCTION, key, view.n_outputs, parts, *view.inputs)
+
+
+def has_one_call(context: ShapesContext) -> bool:
+    """Whether each function around a graph is called from one place, and by the model itself.
+
+    Only then does what is written into the function hold for this call alone.
+    """
+    session = context.session
+    root = context
+    while root.parent is not None:
+        root = root.parent
+    if root.graph is None:
+        return False
+    if session.calls is None:
+        session.calls = Counter(
+            (normal_domain(node.domain), node.op_type, node.overload)
+            for graph in subgraphs([root.graph, *session.functions.values()])
+            for node in graph.node
+        )
+    calls = session.calls
+    return all(key in session.functions and calls[key] == 1 for key in context.function_chain)
 
 
 def schema_function(view: NodeView) -> onnx.FunctionProto | None:

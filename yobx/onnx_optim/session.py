@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from itertools import islice
@@ -56,6 +57,7 @@ class Session:
     Attributes:
         registry: Shape rules.
         functions: Model-local functions by ``(domain, name, overload)``.
+        calls: Number of nodes of each operator in the whole model, once somebody asked.
         custom: Rules of one context, by ``(domain, operator)``.
         memo: Outputs by operator, attributes and input descriptors.
         origins: Why each generated symbol exists.
@@ -75,6 +77,7 @@ class Session:
     custom: dict[tuple[str, str], Callable[[ShapesContext, onnx.NodeProto], Any]] = field(
         default_factory=dict
     )
+    calls: Counter[tuple[str, str, str]] | None = None
     memo: dict[Any, Any] = field(default_factory=dict)
     origins: dict[str, Origin] = field(default_factory=dict)
     events: list[ShapeEvent] = field(default_factory=list)

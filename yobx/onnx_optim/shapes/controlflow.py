@@ -12,6 +12,7 @@ from yobx.errors import ShapeError
 from yobx.onnx_optim.assumptions import facts_of
 from yobx.onnx_optim.context import ShapesContext
 from yobx.onnx_optim.declared import DeclarationError
+from yobx.onnx_optim.local_functions import has_one_call
 from yobx.onnx_optim.merging import LENGTH, DimFor, merge
 from yobx.onnx_optim.node_view import NodeView
 from yobx.onnx_optim.optim_dim import OptimDim
@@ -261,8 +262,8 @@ class _Ending:
     ) -> Descriptor:
         """A scan output: one element per iteration along ``axis``, all of one shape.
 
-        Without any iteration a runtime gives 0 for each size it does not know beforehand. Of the
-        body of a function it knows what holds in all calls, which is not known here.
+        Without any iteration a runtime gives 0 for each size it does not know beforehand. Inside a
+        function it knows what holds in all calls, which is not known here when there are several.
         """
         view = self.view
         if not isinstance(element, OptimTensor):
@@ -270,6 +271,7 @@ class _Ending:
         if not element.shape.has_rank():
             reason = "the body gives a tensor of unknown rank"
             return view.unknown(reason, dtype=element.dtype)
+        chain = view.context.function_chain
         once = OptimDim(1)
         if may_not_run and not self.certainly_runs():
             once = OptimDim.min(self.trips, 1)
@@ -282,7 +284,7 @@ class _Ending:
                 size = view.fresh(position + 1, reason, output=output)
             elif size.is_expr():
                 size = size * once
-            elif once != 1 and size != 0 and view.context.function_chain:
+            elif chain and once != 1 and size != 0 and not has_one_call(view.context):
                 reason = "without iteration this size may be 0"
                 size = view.fresh(position + 1, reason, output=output, upper=size)
             dims.append(size)
