@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import functools
 import json
 import sys
 from collections import Counter
@@ -38,6 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     run = commands.add_parser("run", help="a part of all cases, for the night")
     run.add_argument("--shard", default="1/1", metavar="I/N")
     run.add_argument("--results", type=Path, required=True, metavar="DIR")
+    run.add_argument("--symbolic", action="store_true", help="JAX's cases with a symbolic size")
     merge = commands.add_parser("merge", help="the matrix of all parts")
     merge.add_argument("results", type=Path, metavar="DIR")
     merge.add_argument("--output", type=Path, required=True, metavar="DIR")
@@ -56,7 +58,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return report(found, options.seed, console)
     if options.command == "run":
         index, _, count = options.shard.partition("/")
-        return _run(int(index), int(count), options.results, console)
+        jobs = _symbolic_jobs() if options.symbolic else _all_jobs()
+        return _run(jobs, int(index), int(count), folder=options.results, console=console)
     return _merge(options.results, options.output, console)
 
 
@@ -73,6 +76,16 @@ def _all_jobs() -> list[Job]:
 
     jobs: list[Job] = [(f"keras.applications/{n}", _application(n)) for n in ARCHITECTURES]
     return jobs + [(f"jax/{h.fullname}", lambda h=h: check(h)) for h in harnesses()]
+
+
+def _symbolic_jobs() -> list[Job]:
+    from conformance.jax_harnesses import check, harnesses
+
+    jobs: list[Job] = []
+    for harness in harnesses():
+        job = functools.partial(check, harness, symbolic=True)
+        jobs.append((f"jax-symbolic/{harness.fullname}", job))
+    return jobs
 
 
 def _application(name: str) -> Callable[[], Cell]:
@@ -117,8 +130,8 @@ def _counts(cells: Iterable[Cell]) -> str:
     return ", ".join(f"{counts[verdict]} {verdict}" for verdict in Verdict)
 
 
-def _run(index: int, count: int, folder: Path, console: Console) -> int:
-    jobs = _all_jobs()[index - 1 :: count]
+def _run(jobs: Sequence[Job], index: int, count: int, *, folder: Path, console: Console) -> int:
+    jobs = jobs[index - 1 :: count]
     folder.mkdir(parents=True, exist_ok=True)
     cells = _work(jobs, console)
     part = {

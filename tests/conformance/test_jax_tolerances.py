@@ -6,6 +6,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from conformance.cells import Verdict
+from conformance.jax_harnesses import check, harnesses
 from conformance.jax_tolerances import disagreement
 
 ONE = np.ones(3, np.float32)
@@ -73,3 +75,23 @@ def test_equal_elements_are_taken_once() -> None:
     want = [np.array([5, 5], np.float32), np.array([0, 2], np.int32)]
     assert disagreement("approx_top_k", [want[0], want[1][::-1]], want, [x], {}) == ""
     assert "twice" in disagreement("approx_top_k", [want[0], want[1] * 0], want, [x], {})
+
+
+def _named(name: str) -> object:
+    return next(h for h in harnesses() if h.fullname == name)
+
+
+@pytest.mark.parametrize("symbolic", [False, True])
+def test_a_case_is_converted_and_compared(symbolic: bool) -> None:
+    pytest.importorskip("onnxruntime")
+    cell = check(_named("sin_shape_float32_20_20_"), symbolic=symbolic)
+    assert cell.verdict is Verdict.PASS, cell.message
+    assert cell.name.startswith("jax-symbolic/" if symbolic else "jax/")
+
+
+def test_what_jax_does_not_trace_is_its_own() -> None:
+    cell = check(
+        _named("reshape_dtypes_shape_float32_2_3_newsizes_3_2_dimensions_0_1_"), symbolic=True
+    )
+    assert cell.verdict is Verdict.SOURCE
+    assert "symbolic" in cell.message or "TraceError" in cell.message

@@ -354,7 +354,8 @@ def _shifted(g: GraphBuilder, x: str, windows: _Windows, axis: int) -> list[str]
 @register_stablehlo_op_converter("stablehlo.select_and_scatter")
 def convert_select_and_scatter(g: GraphBuilder, op: Op) -> str:
     """Send each source element to the place in its window that the region selects, and add."""
-    if monoid(op.source.regions[1]) != "add" or op.in_type().static_shape() is None:
+    is_static = None not in (op.in_type().static_shape(), op.in_type(1).static_shape())
+    if monoid(op.source.regions[1]) != "add" or not is_static:
         raise op.unsupported("a scatter other than add, or a symbolic size", "Fix the sizes.")
     windows = _windows(op)
     value = op.inputs[2].compact
