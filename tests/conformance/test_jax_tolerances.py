@@ -94,4 +94,4 @@ def test_what_jax_does_not_trace_is_its_own() -> None:
         _named("reshape_dtypes_shape_float32_2_3_newsizes_3_2_dimensions_0_1_"), symbolic=True
     )
     assert cell.verdict is Verdict.SOURCE
-    assert "symbolic" in cell.message or "TraceError" in cell.message
+    assert "the source fails" in cell.message
