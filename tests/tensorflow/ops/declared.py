@@ -40,9 +40,14 @@ def runnable(op_type: str, attribute: str) -> frozenset[str] | None:
     listed = _names(definition.allowed_values.list.type)
     allowed = None if not listed else frozenset(listed)
     found: set[str] = set()
-    for kernel in kernels.get_registered_kernels_for_op(op_type).kernel:
-        if kernel.device_type != "CPU":
-            continue
+    able = [
+        kernel
+        for kernel in kernels.get_registered_kernels_for_op(op_type).kernel
+        if kernel.device_type == "CPU"
+    ]
+    if not able:  # TensorFlow replaces it by others before it runs: a reference stands for it.
+        return allowed
+    for kernel in able:
         limits = [c for c in kernel.constraint if c.name == attribute]
         if not limits:
             return allowed

@@ -46,7 +46,7 @@ class Row:
     options: Mapping[str, Any] = field(default_factory=dict)
     tag: str = ""
     outputs: tuple[int, ...] | None = None
-    only: tuple[str, ...] = ()
+    only: tuple[str, ...] | None = None
     reference: Callable[..., Any] | None = None
 
     def cases(self) -> Iterator[Case]:
@@ -56,7 +56,7 @@ class Row:
         for attribute, dtype in sorted(required(self.op_type)):
             if base.get(attribute) == dtype or self._is_list(attribute):
                 continue
-            if self.only and attribute not in self.only:
+            if self.only is not None and attribute not in self.only:
                 continue
             for kinds in self._choices(base, attribute, dtype):
                 case = self._case(kinds, f"-{attribute}-{dtype}")

@@ -18,6 +18,7 @@ VOLUME = Arg("float32", ("n", 3, 4, 2, 2))
 SIX = Arg("float32", (6, "n"))
 FEW = Arg("int32", ("n",), 0, 3)
 IDS = Arg("int32", (6,), values=(0, 0, 1, 3, 3, 3))
+FULL = Arg("int32", (6,), values=(0, 0, 1, 2, 3, 3))
 LOOSE = Arg("int32", (6,), values=(2, -1, 0, 2, 4, 0))
 PICKS = Arg("int64", (6,), values=(1, 0, 2, 2, 1, 0))
 E: dict[str, Any] = {"bindings": EMPTY}
@@ -146,6 +147,7 @@ COUNTED = [
         {"k": 2}),
     Row("InTopKV2", {"predictions": Arg("float32", ("n", 5)),
         "targets": Arg("int32", ("n",), 0, 5), "k": 2}),
+    Row("NthElement", {"input": Arg("float32", ("n", 5)), "n": 2}, options=E),
     Row("Unique", {"x": FEW}, options=E),
     Row("UniqueWithCounts", {"x": FEW}, options=E),
     Row("UniqueV2", {"x": FEW, "axis": NONE}, options=E, only=("Taxis", "out_idx")),
@@ -175,4 +177,14 @@ COUNTED = [
     Row("AsString", {"input": Arg("int32", ("n", 2))}, only=("T",)),
     Row("RegexFullMatch", {"input": Arg("string", ("n", 3)), "pattern": "[a-z]+"}),
 ]  # fmt: skip
+
+
+def segments(kind: str) -> Row:
+    """Return the row of an operation that has no CPU kernel, but a sibling that has."""
+    sibling = getattr(tf.raw_ops, f"UnsortedSegment{kind}")
+    inputs = {"data": SIX, "segment_ids": FULL, "num_segments": 4}
+    return Row(f"Segment{kind}V2", inputs, ulps=4, reference=sibling)
+
+
+COUNTED += [segments(kind) for kind in ("Sum", "Prod", "Max", "Min")]
 ROWS = [row for row in (*MOVES, *COUNTED) if row.op_type != "VariableShape"]

@@ -16,7 +16,7 @@ from yobx.tensorflow.register import register_tf_op_converter
 from yobx.xbuilder import GraphBuilder
 
 F = np.float32
-_INDEX = ("int32", "int64", "uint64", "uint32")
+_WHOLE = ("int32", "int64")
 
 
 def _seed(op: Any) -> dict[str, float]:
@@ -45,7 +45,7 @@ def _finish(g: GraphBuilder, op: Any, value: str, outputs: list[str]) -> str:
 _UNIFORM = ("RandomUniform", "StatelessRandomUniform", "StatelessRandomUniformV2")
 
 
-@register_tf_op_converter(_UNIFORM, dtypes=(*FLOATS, *_INDEX))
+@register_tf_op_converter(_UNIFORM, dtypes={"dtype": FLOATS})
 def convert_uniform(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """Uniform numbers in `[0, 1)`."""
     return _finish(g, op, _draw(g, op, "RandomUniformLike", op.inputs[0].name), outputs)
@@ -54,7 +54,7 @@ def convert_uniform(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op
 _NORMAL = ("RandomStandardNormal", "StatelessRandomNormal", "StatelessRandomNormalV2")
 
 
-@register_tf_op_converter(_NORMAL, dtypes=(*FLOATS, *_INDEX))
+@register_tf_op_converter(_NORMAL, dtypes={"dtype": FLOATS})
 def convert_normal(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """Normal numbers with mean 0 and deviation 1."""
     return _finish(g, op, _draw(g, op, "RandomNormalLike", op.inputs[0].name), outputs)
@@ -63,7 +63,7 @@ def convert_normal(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op:
 _TRUNCATED = ("TruncatedNormal", "StatelessTruncatedNormal", "StatelessTruncatedNormalV2")
 
 
-@register_tf_op_converter(_TRUNCATED, dtypes=(*FLOATS, *_INDEX))
+@register_tf_op_converter(_TRUNCATED, dtypes={"dtype": FLOATS})
 def convert_truncated(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """Normal numbers within two deviations, by the inverse of their distribution function."""
     edge = math.erf(2.0 / math.sqrt(2.0))
@@ -79,7 +79,8 @@ _INTEGERS = {
 }
 
 
-@register_tf_op_converter(tuple(_INTEGERS), dtypes=_INDEX)
+@register_tf_op_converter("RandomUniformInt", dtypes={"Tout": _WHOLE})
+@register_tf_op_converter(tuple(n for n in _INTEGERS if "Stateless" in n), dtypes={"dtype": _WHOLE})
 def convert_integers(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """Uniform integers in `[minval, maxval)`."""
     first, last = (op.inputs[i].name for i in _INTEGERS[op.type])
@@ -101,7 +102,10 @@ def convert_shuffle(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op
     return gather(g, x, order, outputs=outputs[:1], name=op.name)
 
 
-@register_tf_op_converter(("Multinomial", "StatelessMultinomial"), dtypes=(*FLOATS, *_INDEX))
+_CLASSES = {"T": FLOATS, "output_dtype": _WHOLE}
+
+
+@register_tf_op_converter(("Multinomial", "StatelessMultinomial"), dtypes=_CLASSES)
 def convert_multinomial(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """Classes drawn by unnormalised log-probabilities: the largest after Gumbel noise."""
     logits = cast(g, op.inputs[0].name, F)
@@ -125,7 +129,10 @@ def convert_key(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: An
     return outputs[0]
 
 
-@register_tf_op_converter("RandomPoissonV2", dtypes=(*FLOATS, *_INDEX))
+_RATES = ("float16", "float32", "float64", *_WHOLE)
+
+
+@register_tf_op_converter("RandomPoissonV2", dtypes={"R": _RATES, "dtype": _RATES})
 def convert_poisson(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """Poisson numbers for rates below 64, by inversion."""
     rates = cast(g, op.inputs[1].name, np.float64)

@@ -63,7 +63,7 @@ def _encode(
     return str(g.op.LabelEncoder(x, domain=_ML, **attributes))
 
 
-@register_tf_op_converter(("LookupTableFind", "LookupTableFindV2"))
+@register_tf_op_converter("LookupTableFindV2")
 def convert_find(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """The value of each key: its position is found, then the value is picked."""
     keys, values = _contents(op)
@@ -89,7 +89,7 @@ def convert_find(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: A
     return str(legal(g).Where(missing, default, picked, outputs=outputs[:1], name=op.name))
 
 
-@register_tf_op_converter(("LookupTableSize", "LookupTableSizeV2"))
+@register_tf_op_converter("LookupTableSizeV2")
 def convert_size(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """Number of entries."""
     import tensorflow as tf
@@ -101,7 +101,7 @@ def convert_size(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: A
     return g.make_initializer(outputs[0], np.array(size, np.int64))
 
 
-@register_tf_op_converter(("LookupTableExport", "LookupTableExportV2"))
+@register_tf_op_converter("LookupTableExportV2")
 def convert_export(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """All keys and values."""
     for name, value in zip(outputs, _contents(op, "Tkeys", "Tvalues"), strict=True):

@@ -1,0 +1,114 @@
+"""Variables, tables, tensor lists, ragged tensors and stateful control flow."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tests.tensorflow.ops.op_cases import BINDINGS, Arg, Case, check
+from yobx.tensorflow.ops import register
+
+register()
+EMPTY = (*BINDINGS, {"n": 0, "m": 3, "k": 2})
+X = Arg("float32", ("n", 3))
+ROWS = Arg("float32", (4, "n"))
+PICKS = Arg("int32", ("n",), 0, 4)
+VARIABLE = tf.Variable(np.arange(12, dtype=np.float32).reshape(4, 3))
+RAGGED = tf.ragged.constant([[1.0, 2.0], [], [3.0], [4.0, 5.0, 6.0]])
+TABLE = tf.lookup.StaticHashTable(
+    tf.lookup.KeyValueTensorInitializer([3, 5, 7], ["a", "b", "c"], tf.int64, tf.string), "?"
+)
+
+
+def stateful_while(x: Any) -> Any:
+    """A body that reads a variable makes TensorFlow write the stateful form."""
+    return tf.while_loop(
+        lambda i, y: i < 3, lambda i, y: (i + 1, y + VARIABLE.read_value()[0]), [0, x]
+    )[1]
+
+
+def stateful_case(x: Any) -> Any:
+    branches = [lambda: x + VARIABLE.read_value()[0], lambda: x * 2.0, lambda: x - 1.0]
+    return tf.switch_case(tf.shape(x)[0] % 3, branches)
+
+
+def exported(x: Any) -> Any:
+    keys, values = TABLE.export()
+    order = tf.argsort(keys)
+    return tf.gather(keys, order), tf.gather(values, order), x
+
+
+def reserved(x: Any, count: int = 4) -> Any:
+    return tf.raw_ops.TensorListFromTensor(tensor=x, element_shape=[-1])
+
+
+def resized(x: Any) -> Any:
+    items = tf.raw_ops.TensorListResize(input_handle=reserved(x), size=6)
+    return tf.raw_ops.TensorListLength(input_handle=items)
+
+
+def element_shape(x: Any) -> Any:
+    items = tf.raw_ops.TensorListFromTensor(tensor=tf.zeros([4, 3]) + x[0, 0], element_shape=[3])
+    return tf.raw_ops.TensorListElementShape(input_handle=items, shape_type=tf.int32)
+
+
+def stacked(items: Any) -> Any:
+    return tf.raw_ops.TensorListStack(
+        input_handle=items, element_shape=[-1], element_dtype=tf.float32
+    )
+
+
+def scattered(x: Any) -> Any:
+    return stacked(
+        tf.raw_ops.TensorListScatterV2(
+            tensor=x, indices=[2, 0, 3, 1], element_shape=[-1], num_elements=4
+        )
+    )
+
+
+def scattered_first_form(x: Any) -> Any:
+    return stacked(tf.raw_ops.TensorListScatter(tensor=x, indices=[2, 0, 3, 1], element_shape=[-1]))
+
+
+def split(x: Any) -> Any:
+    items = tf.raw_ops.TensorListSplit(tensor=x, element_shape=[2, -1], lengths=[2, 2])
+    return tf.raw_ops.TensorListStack(
+        input_handle=items, element_shape=[2, -1], element_dtype=tf.float32
+    )
+
+
+def joined(x: Any) -> Any:
+    items = tf.raw_ops.TensorListFromTensor(tensor=x[:, tf.newaxis], element_shape=[1, 3])
+    return tf.raw_ops.TensorListConcat(
+        input_handle=items, element_dtype=tf.float32, element_shape=[None, 3]
+    )
+
+
+CASES = [
+    Case("read_variable", lambda x: x + VARIABLE[:1], (X,), bindings=EMPTY),
+    Case("variable_shape", lambda x: x + tf.cast(tf.shape(VARIABLE)[0], tf.float32), (X,)),
+    Case("variable_shape_op", lambda x: (x + VARIABLE[:1],
+         tf.raw_ops.VariableShape(input=VARIABLE.handle)), (X,)),
+    Case("resource_gather", lambda i: tf.gather(VARIABLE, i), (PICKS,), bindings=EMPTY),
+    Case("resource_gather_nd", lambda i: VARIABLE.gather_nd(i[:, tf.newaxis]), (PICKS,)),
+    Case("ragged_gather", lambda i: tf.gather(RAGGED, i).flat_values, (PICKS,), bindings=EMPTY),
+    Case("ragged_gather_splits", lambda i: tf.gather(RAGGED, i).row_splits, (PICKS,)),
+    Case("identity_n", lambda x, i: tf.raw_ops.IdentityN(input=[x, i]), (X, PICKS)),
+    Case("stateful_while", stateful_while, (X,), bindings=EMPTY),
+    Case("stateful_case", stateful_case, (X,)),
+    Case("exported", exported, (X,)),
+    Case("resized", resized, (ROWS,)),
+    Case("element_shape", element_shape, (X,)),
+    Case("scattered", scattered, (ROWS,)),
+    Case("scattered_first_form", scattered_first_form, (ROWS,)),
+    Case("split", split, (ROWS,)),
+    Case("joined", joined, (X,)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda c: c.name)
+def test_state(case: Case) -> None:
+    check(case)
