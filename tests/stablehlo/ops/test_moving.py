@@ -163,3 +163,18 @@ def test_floats_of_bits() -> None:
         tolerance=(0.0, 0.0),
     )
     check_static(case)
+
+
+@pytest.mark.parametrize("kind", ["scatter", "scatter_add", "scatter_min"])
+def test_windows_shorter_than_the_operand(kind: str) -> None:
+    x, updates = normal(10, 5), normal(3, 3, seed=1)
+    numbers = jax.lax.ScatterDimensionNumbers(
+        update_window_dims=(1,), inserted_window_dims=(0,), scatter_dims_to_operand_dims=(0,)
+    )
+
+    def function(x: jax.Array, updates: jax.Array) -> jax.Array:
+        places = jnp.array([[0], [2], [1]])
+        return getattr(jax.lax, kind)(x, places, updates, numbers)
+
+    case = Case(kind, function, lambda n: (x, updates))
+    check_static(case)

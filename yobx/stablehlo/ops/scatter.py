@@ -34,7 +34,28 @@ def convert_scatter(g: GraphBuilder, op: Op) -> tuple[Any, ...] | str:
             f"update computation {kind or 'of several operations'}",
             "Use set, add, multiply, min or max.",
         )
-    return _scatter(op, _REDUCTIONS[kind])
+    return _scatter_narrow(op, _REDUCTIONS[kind])
+
+
+def _scatter_narrow(op: Op, reduction: str) -> str:
+    """Windows that begin at 0 and are shorter than the axis leave the end of the axis as it is."""
+    numbers, g = op.attr("scatter_dimension_numbers"), op.g
+    kind, updates = op.in_type(), op.in_type(2)
+    skipped = (*numbers["inserted_window_dims"], *numbers["input_batching_dims"])
+    axes = [i for i in range(kind.rank) if i not in skipped]
+    for axis, place in zip(axes, numbers["update_window_dims"], strict=True):
+        size, whole = updates.shape[place], kind.shape[axis]
+        if axis in numbers["scattered_dims_to_operand_dims"] or None in (size, whole):
+            continue
+        if size != whole:
+            where, cut, x = np.array([axis]), np.array([size]), op.x()
+            head = str(g.op.Slice(x, np.array([0]), cut, where))
+            tail = g.op.Slice(x, cut, np.array([np.iinfo(np.int64).max]), where)
+            shape = (*kind.shape[:axis], size, *kind.shape[axis + 1 :])
+            first = full_tensor(head, ir.TensorType(shape, kind.dtype))
+            done = _scatter_narrow(Op(op.source, op.scope, [first, *op.inputs[1:]]), reduction)
+            return str(op.emit.Concat(done, tail, axis=axis))
+    return _scatter(op, reduction)
 
 
 @register_stablehlo_op_converter("stablehlo.scatter", complex_parts="pair")
