@@ -60,6 +60,32 @@ def cases() -> list[Case]:
     return rows
 
 
-@pytest.mark.parametrize("case", cases(), ids=lambda c: c.name)
+def same_up_to_signs() -> list[Case]:
+    """Vectors times values give the matrix back, and have no component along each other."""
+
+    def whole_svd(x: Any, full: bool) -> Any:
+        s, u, v = tf.linalg.svd(x, full_matrices=full)
+        k = s.shape[-1]
+        back = tf.matmul(u[..., :k] * s[..., None, :], v[..., :k], adjoint_b=True)
+        return s, back, tf.matmul(u, u, adjoint_a=True), tf.matmul(v, v, adjoint_a=True)
+
+    def whole_eigh(x: Any) -> Any:
+        e, v = tf.linalg.eigh(x + tf.linalg.matrix_transpose(x))
+        return e, tf.matmul(v * e[..., None, :], v, adjoint_b=True), tf.abs(v)
+
+    rows = []
+    for dtype in ("float32", "float64"):
+        for m, n in ((5, 3), (3, 5), (4, 4), (1, 2)):
+            arg = Arg(dtype, ("n", m, n), -1, 1)
+            rows += [
+                Case(f"svd-{dtype}-{m}-{n}-{full}", lambda x, full=full: whole_svd(x, full),
+                     (arg,), ulps=64, floor=1.0)
+                for full in (False, True)
+            ]  # fmt: skip
+        rows.append(Case(f"eigh-{dtype}", whole_eigh, (matrix(dtype),), ulps=256, floor=1.0))
+    return rows
+
+
+@pytest.mark.parametrize("case", [*cases(), *same_up_to_signs()], ids=lambda c: c.name)
 def test_linalg(case: Case) -> None:
     check(case)

@@ -18,6 +18,7 @@ _MODULES = (
     "conv",
     "detection",
     "elementwise",
+    "factorisations",
     "gather_scatter",
     "gradients",
     "image",

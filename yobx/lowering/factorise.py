@@ -1,0 +1,256 @@
+"""Factorisations of stacks of matrices of fixed size, one loop over columns each.
+
+All functions work on the last two axes; axes before them are batches. Conventions are LAPACK's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from yobx.xbuilder import GraphBuilder
+
+from .looping import counted
+from .transcendental import const
+
+__all__ = [
+    "LuFactors",
+    "forward_substitution",
+    "householder",
+    "householder_product",
+    "lu",
+    "reversed_order",
+    "solve_tridiagonal",
+    "stacked_last",
+    "triangular_solution",
+]
+
+
+@dataclass(frozen=True)
+class LuFactors:
+    """Result of an LU factorisation of `(*b, m, n)` with partial pivoting.
+
+    Attributes:
+        factors: Both factors in one matrix, `(*b, m, n)`.
+        places: Row that each row was exchanged with, in order, `(*b, min(m, n))`.
+        pivots: Elements divided by, `(*b, min(m, n))`.
+        order: Row of the input for each row of the product, `(*b, m)`.
+    """
+
+    factors: str
+    places: str
+    pivots: str
+    order: str
+
+
+def _last(*axes: int) -> np.ndarray[Any, Any]:
+    return np.array(axes, dtype=np.int64)
+
+
+def _column(g: GraphBuilder, a: str, j: str) -> str:
+    return str(g.op.Gather(a, j, axis=-1))
+
+
+def _wide(g: GraphBuilder, x: str, axis: int) -> str:
+    return str(g.op.Unsqueeze(x, _last(axis)))
+
+
+def _rows_back(g: GraphBuilder, rows: str) -> str:
+    """Return rows that a loop stacked first, `(n, *b, k)`, as `(*b, n, k)`."""
+    rank = g.get_rank(rows) or 2
+    return str(g.op.Transpose(rows, perm=[*range(1, rank - 1), 0, rank - 1]))
+
+
+def stacked_last(g: GraphBuilder, x: str) -> str:
+    """Move the axis that a loop stacked from first to last."""
+    rank = g.get_rank(x) or 1
+    return str(g.op.Transpose(x, perm=[*range(1, rank), 0]))
+
+
+def reversed_order(g: GraphBuilder, x: str, axes: tuple[int, ...]) -> str:
+    """Reverse the order along axes counted from the end."""
+    steps = np.full(len(axes), -1, dtype=np.int64)
+    ends = np.full(len(axes), np.iinfo(np.int64).min, dtype=np.int64)
+    return str(g.op.Slice(x, steps, ends, _last(*axes), steps))
+
+
+def triangular_solution(
+    g: GraphBuilder, a: str, b: str, n: int, *, lower: bool, unit: bool = False
+) -> str:
+    """Emit ``x`` with ``a @ x = b`` for triangular `(*b, n, n)`; the rest of ``a`` is not read."""
+    if lower:
+        return forward_substitution(g, a, b, n, unit=unit)
+    turned = reversed_order(g, a, (-2, -1)), reversed_order(g, b, (-2,))
+    return reversed_order(g, forward_substitution(g, *turned, n, unit=unit), (-2,))
+
+
+def forward_substitution(g: GraphBuilder, a: str, b: str, n: int, *, unit: bool) -> str:
+    """Emit the solution for a lower triangle, ``unit``: with ones on its diagonal."""
+    rows, zero = np.arange(n), const(g, a, 0)
+
+    def turn(c: GraphBuilder, i: str, states: list[str]) -> tuple[list[str], list[str]]:
+        column = _column(c, a, i)
+        row = c.op.Gather(states[0], i, axis=-2)
+        if not unit:
+            row = c.op.Div(row, _wide(c, c.op.Gather(column, i, axis=-1), -1))
+        below = c.op.Where(c.op.Greater(rows, i), column, zero)
+        product = c.op.Mul(_wide(c, below, -1), _wide(c, row, -2))
+        return [c.op.Sub(states[0], product)], [row]
+
+    _, solution = counted(g, n, [b], turn)
+    return _rows_back(g, solution)
+
+
+def lu(g: GraphBuilder, a: str, m: int, n: int) -> LuFactors:
+    """Emit the LU factors of `(*b, m, n)`; a column without a pivot is left alone."""
+    rows, columns = np.arange(m), np.arange(n)
+    zero, one = const(g, a, 0), const(g, a, 1)
+
+    def turn(b: GraphBuilder, j: str, states: list[str]) -> tuple[list[str], list[str]]:
+        size = b.op.Where(
+            b.op.GreaterOrEqual(rows, j), b.op.Abs(_column(b, states[0], j)), const(g, a, -1)
+        )
+        place = b.op.ArgMax(size, axis=-1, keepdims=1)
+        x, order = (_swap_rows(b, state, j, place, rows) for state in states)
+        column, row = _column(b, x, j), b.op.Gather(x, j, axis=-2)
+        pivot = _wide(b, b.op.Gather(column, j, axis=-1), -1)
+        usable = b.op.And(b.op.Greater(rows, j), b.op.Not(b.op.Equal(pivot, zero)))
+        divisor = b.op.Where(b.op.Equal(pivot, zero), one, pivot)
+        factor = b.op.Where(usable, b.op.Div(column, divisor), zero)
+        right = b.op.Where(b.op.Greater(columns, j), row, zero)
+        x = b.op.Sub(x, b.op.Mul(_wide(b, factor, -1), _wide(b, right, -2)))
+        here = b.op.And(b.op.Equal(columns, j), b.op.Greater(rows.reshape(m, 1), j))
+        x = b.op.Where(here, _wide(b, b.op.Where(usable, factor, column), -1), x)
+        return [x, order], [b.op.Squeeze(place, _last(-1)), b.op.Squeeze(pivot, _last(-1))]
+
+    batch = g.op.Shape(a, end=(g.get_rank(a) or 2) - 2)
+    start = g.op.Expand(rows.reshape(m, 1), g.op.Concat(batch, np.array([m, 1]), axis=0))
+    factors, order, places, pivots = counted(g, min(m, n), [a, str(start)], turn)
+    flat = str(g.op.Squeeze(order, _last(-1)))
+    return LuFactors(factors, stacked_last(g, places), stacked_last(g, pivots), flat)
+
+
+def _swap_rows(b: GraphBuilder, a: str, j: str, place: str, rows: np.ndarray[Any, Any]) -> str:
+    """Exchange rows ``j`` and ``place`` (one per batch, shape `(..., 1)`)."""
+    index = b.op.Where(b.op.Equal(rows, place), j, rows)
+    index = b.op.Where(b.op.Equal(rows, j), place, index)
+    spread = b.op.Expand(_wide(b, index, -1), b.op.Shape(a))
+    return str(b.op.GatherElements(a, spread, axis=-2))
+
+
+def householder(g: GraphBuilder, a: str, m: int, n: int) -> tuple[str, str]:
+    """Emit a QR factorisation of `(*b, m, n)`.
+
+    Returns:
+        R with the Householder vectors below its diagonal, `(*b, m, n)`, and their factors,
+        `(*b, min(m, n))`.
+    """
+    rows, columns = np.arange(m), np.arange(n)
+    zero, one = const(g, a, 0), const(g, a, 1)
+
+    def turn(b: GraphBuilder, j: str, states: list[str]) -> tuple[list[str], list[str]]:
+        x = states[0]
+        column = _column(b, x, j)
+        alpha = _wide(b, b.op.Gather(column, j, axis=-1), -1)
+        tail = b.op.Where(b.op.Greater(rows, j), column, zero)
+        square = b.op.ReduceSum(b.op.Mul(tail, tail), _last(-1), keepdims=1)
+        trivial = b.op.Equal(square, zero)
+        norm = b.op.Sqrt(b.op.Add(b.op.Mul(alpha, alpha), square))
+        beta = b.op.Where(b.op.Less(alpha, zero), norm, b.op.Neg(norm))
+        beta = b.op.Where(trivial, alpha, beta)
+        safe = b.op.Where(trivial, one, beta)
+        tau = b.op.Where(trivial, zero, b.op.Div(b.op.Sub(beta, alpha), safe))
+        divisor = b.op.Where(trivial, one, b.op.Sub(alpha, beta))
+        vector = b.op.Where(b.op.Equal(rows, j), one, b.op.Div(tail, divisor))
+        later = b.op.Greater(columns, j)
+        x = _reflected(b, x, vector, tau, mask=later, zero=zero)
+        stored = b.op.Where(b.op.Greater(rows, j), vector, column)
+        stored = b.op.Where(b.op.Equal(rows, j), beta, stored)
+        x = b.op.Where(b.op.Equal(columns, j), _wide(b, stored, -1), x)
+        return [x], [b.op.Squeeze(tau, _last(-1))]
+
+    factors, taus = counted(g, min(m, n), [a], turn)
+    return factors, stacked_last(g, taus)
+
+
+def _reflected(
+    b: GraphBuilder, a: str, vector: str, tau: str, *, mask: Any, zero: np.ndarray[Any, Any]
+) -> str:
+    """``a - tau v (v' a)``, only in the columns of the mask."""
+    projection = b.op.MatMul(_wide(b, vector, -2), a)
+    scaled = b.op.Mul(_wide(b, tau, -1), projection)
+    if mask is not None:
+        scaled = b.op.Where(mask, scaled, zero)
+    return str(b.op.Sub(a, b.op.Mul(_wide(b, vector, -1), scaled)))
+
+
+def householder_product(
+    g: GraphBuilder, vectors: str, taus: str, sizes: tuple[int, int], count: int
+) -> str:
+    """Emit the product of ``count`` reflections, its first columns.
+
+    Args:
+        g: The graph.
+        vectors: Householder vectors below the diagonal, `(*b, m, k)`.
+        taus: Their factors, `(*b, count)`.
+        sizes: Rows and columns of the result.
+        count: Number of reflections.
+
+    Returns:
+        Orthonormal columns, `(*b, *sizes)`.
+    """
+    rows, zero, one = np.arange(sizes[0]), const(g, vectors, 0), const(g, vectors, 1)
+
+    def turn(b: GraphBuilder, i: str, states: list[str]) -> tuple[list[str], list[str]]:
+        j = b.op.Sub(np.array(count - 1), i)
+        column = _column(b, vectors, j)
+        tail = b.op.Where(b.op.Greater(rows, j), column, zero)
+        vector = b.op.Where(b.op.Equal(rows, j), one, tail)
+        tau = _wide(b, b.op.Gather(taus, j, axis=-1), -1)
+        return [_reflected(b, states[0], vector, tau, mask=None, zero=zero)], []
+
+    batch = g.op.Shape(vectors, end=(g.get_rank(vectors) or 2) - 2)
+    identity = np.eye(*sizes, dtype=zero.dtype)
+    start = g.op.Expand(identity, g.op.Concat(batch, np.array(sizes), axis=0))
+    return counted(g, count, [str(start)], turn)[0]
+
+
+def solve_tridiagonal(g: GraphBuilder, diagonals: tuple[str, str, str], b: str, n: int) -> str:
+    """Solve a tridiagonal system by Gaussian elimination without pivoting.
+
+    Args:
+        g: The graph.
+        diagonals: Below (its first element is not read), on and above the diagonal, `(*b, n)`.
+        b: Right-hand sides, `(*b, n, k)`.
+        n: Number of rows.
+
+    Returns:
+        The solution, `(*b, n, k)`.
+    """
+    lower, main, upper = diagonals
+
+    def down(c: GraphBuilder, i: str, states: list[str]) -> tuple[list[str], list[str]]:
+        below = _wide(c, c.op.Gather(lower, i, axis=-1), -1)
+        diagonal = _wide(c, c.op.Gather(main, i, axis=-1), -1)
+        above = _wide(c, c.op.Gather(upper, i, axis=-1), -1)
+        pivot = c.op.Sub(diagonal, c.op.Mul(below, states[0]))
+        ratio = c.op.Div(above, pivot)
+        row = c.op.Gather(b, i, axis=-2)
+        value = c.op.Div(c.op.Sub(row, c.op.Mul(below, states[1])), pivot)
+        return [ratio, value], [ratio, value]
+
+    first = g.op.Gather(b, np.array(0), axis=-2)
+    start = g.op.Sub(first, first)
+    ratio0 = _wide(g, g.op.Gather(g.op.Sub(main, main), np.array(0), axis=-1), -1)
+    _, _, ratios, values = counted(g, n, [ratio0, start], down)
+
+    def up(c: GraphBuilder, i: str, states: list[str]) -> tuple[list[str], list[str]]:
+        j = c.op.Sub(np.array(n - 1), i)
+        ratio = c.op.Gather(ratios, j, axis=0)
+        row = c.op.Sub(c.op.Gather(values, j, axis=0), c.op.Mul(ratio, states[0]))
+        return [row], [row]
+
+    _, rows = counted(g, n, [start], up)
+    return reversed_order(g, _rows_back(g, rows), (-2,))
