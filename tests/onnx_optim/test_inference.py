@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from itertools import pairwise
 from pathlib import Path
 
@@ -219,9 +218,7 @@ def test_big_initializers_are_not_decoded() -> None:
     model = parse("g (float[n, 512] x) => (y) { y = MatMul (x, w) }")
     weight = model.graph.initializer.add(name="w", data_type=TensorProto.FLOAT, dims=[512, 10**6])
     weight.raw_data = b"\0"  # far too short: decoding it would fail
-    start = time.perf_counter()
     assert dims(infer(model), "y") == ["n", 10**6]
-    assert time.perf_counter() - start < 5
 
 
 def test_input_shapes_may_be_given() -> None:

@@ -26,12 +26,12 @@ from yobx.tensorflow.model_kinds import open_model, uses_jax
 from yobx.tensorflow.options import ConvertOptions
 from yobx.tensorflow.outputs import name_outputs
 from yobx.tensorflow.prescan import check_convertible
-from yobx.xbuilder.progress import Progress
 from yobx.tensorflow.source import ModelSource, name_inputs
 from yobx.tensorflow.structure import describe, flatten_with_path, rebuild
 from yobx.tensorflow.tensorflow_helper import lower_jax, onnx_type
 from yobx.tensorflow.tracing import refuses_tensorflow_tensors, trace
 from yobx.xbuilder import GraphBuilder
+from yobx.xbuilder.progress import Progress
 
 __all__ = ["to_onnx"]
 
