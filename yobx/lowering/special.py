@@ -75,7 +75,7 @@ def lgamma(g: GraphBuilder, x: str) -> str:
     log_gamma = g.op.Add(
         g.op.Add(g.op.Sub(main, t), g.op.Log(series)), const(g, value, 0.5 * math.log(2 * math.pi))
     )
-    fraction = g.op.Sub(value, g.op.Floor(value))
+    fraction = g.op.Sub(value, g.op.Round(value))
     sine = g.op.Abs(g.op.Sin(g.op.Mul(fraction, const(g, value, math.pi))))
     flipped = g.op.Sub(g.op.Sub(const(g, value, math.log(math.pi)), g.op.Log(sine)), log_gamma)
     result = g.op.Where(low, flipped, log_gamma)
@@ -104,7 +104,7 @@ def digamma(g: GraphBuilder, x: str) -> str:
     tail = g.op.Mul(polynomial(g, inverse, tuple(reversed(_BERNOULLI))), inverse)
     half = g.op.Div(const(g, value, 0.5), big)
     result = g.op.Add(total, g.op.Sub(g.op.Sub(g.op.Log(big), half), tail))
-    fraction = g.op.Sub(value, g.op.Floor(value))
+    fraction = g.op.Sub(value, g.op.Round(value))
     angle = g.op.Mul(fraction, const(g, value, math.pi))
     cotangent = g.op.Div(g.op.Cos(angle), g.op.Sin(angle))
     flipped = g.op.Sub(result, g.op.Mul(cotangent, const(g, value, math.pi)))
