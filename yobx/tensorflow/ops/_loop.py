@@ -7,7 +7,15 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["BodyView", "Bound", "LoopPlan", "plan_loop"]
+__all__ = [
+    "BodyView",
+    "Bound",
+    "LoopPlan",
+    "constant_of",
+    "input_index",
+    "origin",
+    "plan_loop",
+]
 
 _TRANSPARENT = ("Identity", "StopGradient", "PreventGradient", "Snapshot")
 
@@ -72,13 +80,13 @@ def origin(tensor: Any) -> Any:
     return tensor
 
 
-def _index(graph: Any, tensor: Any) -> int | None:
+def input_index(graph: Any, tensor: Any) -> int | None:
     """Return which input of ``graph`` a tensor is."""
     source = origin(tensor)
     return next((i for i, t in enumerate(graph.inputs) if t is source), None)
 
 
-def _constant(tensor: Any) -> np.ndarray[Any, Any] | None:
+def constant_of(tensor: Any) -> np.ndarray[Any, Any] | None:
     import tensorflow as tf
 
     op = origin(tensor).op
@@ -91,8 +99,8 @@ def _is_counter(body: Any, k: int) -> bool:
     if op.type not in ("Add", "AddV2") or body.inputs[k].dtype.name not in ("int32", "int64"):
         return False
     for value, step in (op.inputs, reversed(op.inputs)):
-        one = _constant(step)
-        if _index(body, value) == k and one is not None and one.ndim == 0 and one == 1:
+        one = constant_of(step)
+        if input_index(body, value) == k and one is not None and one.ndim == 0 and one == 1:
             return True
     return False
 
@@ -114,7 +122,7 @@ def _sole_write(body: Any, k: int) -> Any:
     if body.inputs[k].dtype.name != "variant" or op.type != "TensorListSetItem":
         return None
     alone = _uses(body, body.inputs[k]) == [op] and not _uses(body, op.outputs[0])
-    return op if alone and _index(body, op.inputs[0]) == k else None
+    return op if alone and input_index(body, op.inputs[0]) == k else None
 
 
 def _sort_list(body: Any, k: int, plan: LoopPlan) -> None:
@@ -122,11 +130,11 @@ def _sort_list(body: Any, k: int, plan: LoopPlan) -> None:
     op = _sole_write(body, k)
     if op is None:
         return
-    counter = _index(body, op.inputs[1])
+    counter = input_index(body, op.inputs[1])
     if counter is not None and counter in plan.counters:
         plan.written[k] = (counter, op.inputs[2])
         return
-    index, item = _constant(op.inputs[1]), origin(op.inputs[2])
+    index, item = constant_of(op.inputs[1]), origin(op.inputs[2])
     same = [j for j, t in enumerate(body.outputs) if j != k and origin(t) is item]
     same = [j for j in same if j not in plan.fixed | plan.counters]
     if index is not None and index >= 0 and same:
@@ -150,12 +158,12 @@ def _bounds(cond: Any, plan: LoopPlan, tensor: Any) -> list[Bound] | None:
     if op.type not in _COMPARISONS:
         return None
     small, large, inclusive = _COMPARISONS[op.type]
-    counter, limit = _index(cond, op.inputs[small]), _index(cond, op.inputs[large])
+    counter, limit = input_index(cond, op.inputs[small]), input_index(cond, op.inputs[large])
     if counter not in plan.counters or counter is None:
         return None
     if limit is not None and limit in plan.fixed:
         return [Bound(counter, limit, inclusive)]
-    value = _constant(op.inputs[large])
+    value = constant_of(op.inputs[large])
     return None if value is None else [Bound(counter, value, inclusive)]
 
 
@@ -172,7 +180,7 @@ def plan_loop(cond: Any, body: Any) -> LoopPlan:
     plan = LoopPlan()
     count = len(body.inputs)
     for k in range(count):
-        if body.inputs[k].dtype.name == "resource" or _index(body, body.outputs[k]) == k:
+        if body.inputs[k].dtype.name == "resource" or input_index(body, body.outputs[k]) == k:
             plan.fixed.add(k)
         elif _is_counter(body, k):
             plan.counters.add(k)

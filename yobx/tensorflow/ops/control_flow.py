@@ -15,6 +15,7 @@ from yobx.tensorflow.function_body import convert_function_body
 from yobx.tensorflow.graph_walk import function_graph
 from yobx.tensorflow.ops._loop import BodyView, Bound, LoopPlan, plan_loop
 from yobx.tensorflow.ops._op import constant
+from yobx.tensorflow.ops._recurrent import emit_recurrence, match_recurrence
 from yobx.tensorflow.register import register_tf_op_converter
 from yobx.xbuilder import GraphBuilder
 
@@ -137,7 +138,7 @@ def convert_while(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: 
     body = function_graph(op.graph, op.get_attr("body").name)
     loop = _Loop(g, op, cond, body, plan_loop(cond, body))
     trips = _trip_count(loop)
-    values = _emit_loop(loop, trips)
+    values = _emit_recurrence(loop, trips) or _emit_loop(loop, trips)
     return _bind(g, op, outputs, _final_values(loop, trips, values))
 
 
@@ -183,6 +184,25 @@ def _trip_count(loop: _Loop) -> Any:
 
 def _scalar64(g: GraphBuilder, value: Any) -> str:
     return g.make_initializer(None, np.array(value, np.int64)) if isinstance(value, int) else value
+
+
+def _emit_recurrence(loop: _Loop, trips: Any) -> list[str] | None:
+    """Emit one recurrent node if the loop is a recurrent layer over all items of a list."""
+    found = match_recurrence(loop.body, loop.plan)
+    if found is None or trips == 0:
+        return None
+    g, plan = loop.g, loop.plan
+    known = shapes.dims(g, loop.initial[found.items])
+    if known is None or len(known) != 3 or _start(loop, found.counter) != 0:
+        return None
+    if isinstance(trips, int) and known[0] != trips:
+        return None
+    made = emit_recurrence(g, found, loop.initial, trips, loop.op.name)
+    if made is None:
+        return None
+    every, last, cell = made
+    values = [last if k == found.hidden else str(cell) for k in plan.carried]
+    return [*values, *(every for _ in plan.written)]
 
 
 def _declared_dims(loop: _Loop, k: int, loose: set[tuple[int, int]]) -> Any:
@@ -314,7 +334,7 @@ def _final_values(loop: _Loop, trips: Any, results: list[str]) -> list[str]:
         final[k] = cast(g, end, g.get_type(loop.initial[k]))
     stacked = results[len(plan.carried) :]
     for (k, (counter, _)), made in zip(plan.written.items(), stacked, strict=True):
-        rows = _exact_rows(loop, trips, made, loop.items[k])
+        rows = _exact_rows(loop, trips, made, loop.items.get(k))
         start = _start(loop, counter)
         if not g.has_name(loop.initial[k]):
             final[k] = rows
