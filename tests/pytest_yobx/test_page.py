@@ -85,11 +85,17 @@ def names(page):
     return page.locator("#table tbody tr:visible th").all_inner_texts()
 
 
+def open_result(page, name):
+    """The page turns after the click, on its own: wait for it."""
+    page.get_by_role("link", name=name).click()
+    expect(page.locator("article:visible")).to_have_count(1)
+
+
 def test_names_are_text_everywhere(page):
     assert page.title() == "yobx: 4 checks"
     assert page.locator("img").count() == 0
     assert EVIL in page.locator("#table").inner_text()
-    page.get_by_role("link", name="<img").click()
+    open_result(page, "<img")
     assert f"the worker died {EVIL}" in page.locator("article:visible").inner_text()
 
 
@@ -123,7 +129,7 @@ def test_columns_sort_as_numbers_and_say_so(page):
 
 
 def test_the_page_of_one_model_names_the_differing_operation(page):
-    page.get_by_role("link", name="epsilon[primes]").click()
+    open_result(page, "epsilon[primes]")
     article = page.locator("article:visible")
     expect(article).to_have_count(1)
     expect(page.locator("#overview")).to_be_hidden()
@@ -134,7 +140,7 @@ def test_the_page_of_one_model_names_the_differing_operation(page):
 
 
 def test_the_histogram_of_errors(page):
-    page.get_by_role("link", name="epsilon[primes]").click()
+    open_result(page, "epsilon[primes]")
     histogram = page.locator("article:visible .histogram").first
     counts = [int(text) for text in histogram.locator(".count").all_inner_texts()]
     assert sum(counts) == 5 * 16
@@ -143,16 +149,16 @@ def test_the_histogram_of_errors(page):
 
 
 def test_the_table_of_shapes(page):
-    page.get_by_role("link", name="swapped[primes]").click()
+    open_result(page, "swapped[primes]")
     cells = page.locator("article:visible table.shapes tbody tr").first.locator("th, td")
     value, node, stated, runtime, state = cells.all_inner_texts()
     assert (value, node, stated) == ("y", "Transpose #0", "[B, 4], refuted")
     assert runtime.split("\n")[0] == "float32 [4, 5]"
     assert state == "refuted"
     page.goto(page.url.partition("#")[0])
-    page.get_by_role("link", name="net[primes]").click()
+    open_result(page, "net[primes]")
     page.get_by_text("values confirmed").last.click()
-    assert page.locator("article:visible table.shapes tbody tr").count() == 10
+    expect(page.locator("article:visible table.shapes tbody tr")).to_have_count(10)
 
 
 def test_the_keyboard_is_enough(page):
@@ -172,13 +178,13 @@ def test_the_keyboard_is_enough(page):
 
 
 def test_results_can_be_paged_and_linked_to(page, address):
-    page.get_by_role("link", name="epsilon[primes]").click()
+    open_result(page, "epsilon[primes]")
     page.locator("article:visible").get_by_text("Next").click()
-    assert page.locator("article:visible h2").inner_text() == "swapped[primes]"
+    expect(page.locator("article:visible h2")).to_have_text("swapped[primes]")
     page.go_back()
-    assert page.locator("article:visible h2").inner_text() == "epsilon[primes]"
+    expect(page.locator("article:visible h2")).to_have_text("epsilon[primes]")
     page.reload()
-    assert page.locator("article:visible h2").inner_text() == "epsilon[primes]"
+    expect(page.locator("article:visible h2")).to_have_text("epsilon[primes]")
     page.locator("article:visible").get_by_text("All results").click()
     expect(page.locator("#overview")).to_be_visible()
 
@@ -193,7 +199,7 @@ def _luminance(colour):
 def test_contrast(page, scheme):
     """4.5 to 1 at least, for every kind of text."""
     page.emulate_media(color_scheme=scheme)
-    page.get_by_role("link", name="epsilon[primes]").click()
+    open_result(page, "epsilon[primes]")
     pairs = page.evaluate(
         """() => [...document.querySelectorAll("h2, a, dt, dd, th, td, .badge, .muted, code, pre")]
         .filter((e) => e.checkVisibility())
@@ -218,7 +224,7 @@ def test_a_narrow_screen_scrolls_tables_only(page):
     page.set_viewport_size({"width": 400, "height": 800})
     for link in ("epsilon[primes]", None):
         if link:
-            page.get_by_role("link", name=link).click()
+            open_result(page, link)
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
