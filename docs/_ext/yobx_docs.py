@@ -66,6 +66,26 @@ class WithoutRule(SphinxDirective):
         return found
 
 
+class RefusedOps(SphinxDirective):
+    """``yobx-refused-ops::``: the op types of TensorFlow without a converter, by class."""
+
+    def run(self) -> list[nodes.Node]:
+        """Compare TensorFlow's op types with the registry."""
+        import tensorflow as tf
+
+        from yobx.cli.ops import tables
+        from yobx.tensorflow.refused_ops import by_class
+
+        known = {name for name, _, _ in tables()["tensorflow"]}
+        names = [n for n in dir(tf.raw_ops) if n[0].isupper() and n not in known]
+        found: list[nodes.Node] = [nodes.paragraph("", f"{len(names)} op types.")]
+        for refused, members in by_class(names).items():
+            title = nodes.strong("", f"{refused.title} ({len(members)})")
+            found.append(nodes.paragraph("", "", title, nodes.Text(f". {refused.reason}")))
+            found.append(nodes.paragraph("", "", nodes.literal("", " ".join(members))))
+        return found
+
+
 class CommandLine(SphinxDirective):
     """``yobx-cli::``: the help of every command, as the terminal shows it."""
 
@@ -95,5 +115,6 @@ def setup(app: Any) -> dict[str, bool]:
     """Register the directives."""
     app.add_directive("yobx-ops", SupportedOps)
     app.add_directive("yobx-without-rule", WithoutRule)
+    app.add_directive("yobx-refused-ops", RefusedOps)
     app.add_directive("yobx-cli", CommandLine)
     return {"parallel_read_safe": True}

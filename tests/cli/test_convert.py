@@ -132,7 +132,7 @@ def test_jax(in_files: Path, tmp_path: Path) -> None:
         (
             ["cli_heavy_models:unsupported", "--input", "x:float32[2]"],
             ExitCode.MODEL,
-            "Betainc",
+            "BesselY0",
         ),
         (
             ["cli_heavy_models:raising", "--input", "x:float32[2]"],
@@ -162,8 +162,8 @@ def test_all_unsupported_operations_are_listed(
     arguments = ["cli_heavy_models:unsupported", "--input", "x:float32[2]"]
     assert main(["convert", *arguments, "-o", str(tmp_path / "x.onnx")]) == ExitCode.MODEL
     message = capsys.readouterr().err
-    assert "Betainc" in message
-    assert "Zeta" in message
+    assert "BesselY0" in message
+    assert "NextAfter" in message
 
 
 def test_output_folder_must_exist(

@@ -9,6 +9,7 @@ from typing import Any
 from yobx.errors import ConversionError, OpOccurrence, UnsupportedOpError
 from yobx.tensorflow.graph_walk import CALLS, needed_operations, nested_bodies
 from yobx.tensorflow.layers import LayerIndex
+from yobx.tensorflow.refused_ops import class_of
 from yobx.tensorflow.register import TF_OP_CONVERTERS
 from yobx.xbuilder.names import nearest
 
@@ -132,6 +133,9 @@ def _unsupported_message(
         typo = nearest(op_type, extra_converters, n=1).removeprefix("did you mean ")
         advice = f" (extra_converters has {typo.rstrip('?')})" if typo else ""
         lines.append(f"  {op_type}, {len(items)} time{'s'[: len(items) > 1]}{advice}")
+        refused = class_of(op_type)
+        if refused is not None:
+            lines.append(f"    {refused.title}: {refused.reason}")
         for item in items[:_MAX_PLACES]:
             where = f" in layer {item.layer!r}" if item.layer else ""
             lines.append(f"    {item.name!r}{where}: {item.detail}")

@@ -1,0 +1,37 @@
+"""Every op type of TensorFlow has a converter, or a reason why it has none."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from yobx.errors import UnsupportedOpError
+from yobx.tensorflow import to_onnx
+from yobx.tensorflow.ops import register
+from yobx.tensorflow.refused_ops import CLASSES, by_class, class_of
+from yobx.tensorflow.register import TF_OP_CONVERTERS
+
+register()
+NAMES = [name for name in dir(tf.raw_ops) if name[0].isupper()]
+
+
+def test_every_op_type_is_registered_or_has_a_class() -> None:
+    rest = [name for name in NAMES if name not in TF_OP_CONVERTERS]
+    assert [name for name in rest if class_of(name) is None] == []
+    assert sum(len(names) for names in by_class(rest).values()) == len(rest)
+
+
+def test_every_class_has_members() -> None:
+    found = by_class(name for name in NAMES if name not in TF_OP_CONVERTERS)
+    assert set(found) == set(CLASSES)
+
+
+def test_other_names_have_no_class() -> None:
+    assert class_of("MyOwnOp") is None
+
+
+def test_the_error_says_why() -> None:
+    function = tf.function(lambda x: tf.strings.regex_replace(x, "a", "b"))
+    with pytest.raises(UnsupportedOpError, match="no regular expressions that replace"):
+        to_onnx(function, (np.array(["a"], object),))

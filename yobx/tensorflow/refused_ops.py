@@ -1,0 +1,164 @@
+"""Why an op type of TensorFlow has no converter: classes of op types, each with its reason."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+__all__ = ["CLASSES", "RefusedClass", "by_class", "class_of"]
+
+
+@dataclass(frozen=True)
+class RefusedClass:
+    """Op types that are refused for one reason.
+
+    Attributes:
+        title: What they have in common.
+        reason: Why there is no converter.
+        pattern: Regular expression that the whole op type matches.
+    """
+
+    title: str
+    reason: str
+    pattern: str
+
+
+#: The first class that matches is the one. Gradients and devices come before what they are of.
+CLASSES = (
+    RefusedClass(
+        "Part of the walk",
+        "Function calls, inputs and handles of variables are converted by the walk over the graph "
+        "itself, not by a converter.",
+        r"PartitionedCall|StatefulPartitionedCall|Placeholder|PlaceholderV2|VarHandleOp"
+        r"|DisableCopyOnRead|FakeParam",
+    ),
+    RefusedClass(
+        "TPU, collectives and devices",
+        "They move data between devices and have no meaning within one model.",
+        r".*TPU.*|Xla.*|.*Xla(Concat|Split)ND|Collective.*|Nccl.*|Infeed.*|Outfeed.*|.*SparseCore.*"
+        r"|AllToAll|CrossReplicaSum|ConfigureDistributedTPU|Send|Recv|RemoteCall|SyncDevice"
+        r"|DeviceIndex|Prelinearize.*|WorkerHeartbeat|GlobalIterId|CheckPinned|Copy|CopyHost"
+        r"|GetMinibatch.*|StoreMinibatch.*|ConvertToCooTensor|ComputeBatchSize|.*Mutex.*",
+    ),
+    RefusedClass(
+        "Training",
+        "Optimizers, gradients, accumulators and samplers of training; some gradients that models "
+        "hold have converters, see the table.",
+        r"(Resource)?(Sparse)?Apply.*|.*Grad(ient)?(V\d|A|Boxes|Image|WithArgmax|WithShape)?"
+        r"|.*GradGrad.*|.*Backprop(Filter|Input)?(V\d)?|.*Accumulator.*|.*CandidateSampler|Sdca.*"
+        r"|CTCLoss(V2)?|BroadcastGradientArgs|DebugGradient.*|SymbolicGradient|ComputeAccidentalHits"
+        r"|Kmeans.*|KMC2.*|Stateless?SampleDistorted.*|SampleDistorted.*|.*GradGradV2",
+    ),
+    RefusedClass(
+        "Writes to state",
+        "An ONNX model has no variables, queues or stacks: make the state an input and an output.",
+        r"Assign.*|(Resource)?Scatter(Nd)?(Add|Div|Max|Min|Mul|Sub|Update)"
+        r"|.*CountUpTo|.*StridedSliceAssign|Variable(V2)?|.*TemporaryVariable|IsVariableInitialized"
+        r"|VarIsInitializedOp|.*Queue(V2)?|Queue.*|Stack.*|(Ordered)?Map(Clear|Peek|Size|Stage"
+        r"|IncompleteSize|Unstage.*)|Stage.*|Unstage|Barrier.*|DestroyResourceOp|.*Sessions?(Handle"
+        r"|Tensor).*|Inplace.*|ParallelConcat|ConsumeMutexLock",
+    ),
+    RefusedClass(
+        "Input pipelines",
+        "``tf.data`` belongs in front of a model: readers, iterators, datasets, parsers.",
+        r".*Dataset.*|.*Iterator.*|.*Reader.*|Reader.*|Parse.*|Decode(CSV|JSONExample|ProtoV2|Raw"
+        r"|PaddedRaw|Compressed)|EncodeProto|.*MemoryCache|.*SeedGenerator|Optional.*|.*Options"
+        r"|DummyIterationCounter|StatsAggregator.*|ThreadPoolHandle|ExperimentalThreadPoolHandle"
+        r"|ExperimentalStats.*|RecordInput|CompressElement|UncompressElement|GetElementAtIndex"
+        r"|Batch|Unbatch|BatchFunction|WindowOp|.*Iterator",
+    ),
+    RefusedClass(
+        "Files, images and sound as bytes",
+        "ONNX has no codecs and no files: decode in front of the model.",
+        r"Decode.*|Encode.*|ReadFile|WriteFile|MatchingFiles|Save.*|Restore.*|MergeV2Checkpoints"
+        r"|Sharded.*|FileSystem.*|ExtractJpegShape|DistributedSave|LoadAndRemapMatrix"
+        r"|GenerateVocabRemapping|ImmutableConst|InitializeTableFromTextFile(V2)?|(De)?[Ss]erialize.*",
+    ),
+    RefusedClass(
+        "Summaries, debugging and host calls",
+        "They have effects outside the model, or call Python.",
+        r".*Summary.*|Debug.*|Print(V2)?|Timestamp|Abort|.*PyFunc.*|ImportEvent|Fact",
+    ),
+    RefusedClass(
+        "Tables that are filled or changed",
+        "Static hash tables are read while converting; others change while the model runs.",
+        r".*Mutable.*|AnonymousHashTable|HashTable(V2)?|InitializeTable.*|LookupTable.*|TensorMap.*"
+        r"|EmptyTensorMap",
+    ),
+    RefusedClass(
+        "First versions of control flow and lists",
+        "``tf.compat.v1`` control flow of frames and tensor arrays: trace the model with "
+        "TensorFlow 2, which writes ``While``, ``If`` and tensor lists.",
+        r"Enter|Exit|Merge|Switch|NextIteration|LoopCond|ControlTrigger|Ref(Enter|Exit|Identity|Merge"
+        r"|NextIteration|Select|Switch)|TensorArray.*|For|MapDefun|ToBool",
+    ),
+    RefusedClass(
+        "Operations that TensorFlow removed",
+        "Kept for old graphs only, and replaced by others that have converters.",
+        r"Batch(FFT|IFFT).*|BatchMatrix.*|BatchSelfAdjoint.*|BatchSvd|AdjustContrast|SelfAdjointEig"
+        r"|Reverse|BatchNormWithGlobalNormalization|RandomPoisson|RandomCrop|MatrixExponential"
+        r"|Conv3DBackpropInput|Conv2DBackpropInputV2|TileGrad|ConcatOffset|QuantizeAndDequantize",
+    ),
+    RefusedClass(
+        "Boosted trees and nearest neighbours",
+        "Models of libraries that TensorFlow no longer ships.",
+        r".*BoostedTrees.*|NearestNeighbors|IsotonicRegression",
+    ),
+    RefusedClass(
+        "Text that ONNX cannot express",
+        "onnxruntime has no operator for it: no regular expressions that replace, no hashes, no "
+        "parts of strings, no Unicode. onnxruntime-extensions has some as custom operators.",
+        r".*Regex.*|Substr|String.*|Unicode.*|UnsortedSegmentJoin|Fingerprint|.*Cross(Hashed|V2)?",
+    ),
+    RefusedClass(
+        "Quantized arithmetic of old kernels",
+        "TensorFlow's ``quint8`` and ``qint`` types have no ONNX tensors; ``FakeQuant`` and "
+        "``QuantizeAndDequantize`` have converters.",
+        r"Quantize.*|Quantized.*|Dequantize|Requantiz.*|UniformQuantiz.*|UniformDequantize"
+        r"|UniformRequantize",
+    ),
+    RefusedClass(
+        "Random numbers whose algorithm is the result",
+        "ONNX draws uniform and normal numbers; others would have another distribution.",
+        r"Stateful.*|Stateless.*|RandomGamma|RandomIndexShuffle|Rng.*|NonDeterministicInts"
+        r"|ParameterizedTruncatedNormal|SobolSample",
+    ),
+    RefusedClass(
+        "Sparse and ragged tensors",
+        "ONNX has no sparse tensors at run time; those operations that give dense ones, or single "
+        "parts of sparse ones, have converters.",
+        r"(Add)?(Many)?Sparse.*|.*SparseToTensorsMap|TakeManySparse.*|.*CSR.*|CSR.*"
+        r"|DenseCountSparseOutput|.*SetOperation|SetSize|Ragged.*|DenseTo.*|.*TensorsMap"
+        r"|EditDistance|CompositeTensor.*|UnwrapDatasetVariant|WrapDatasetVariant",
+    ),
+    RefusedClass(
+        "Recurrent layers of CUDA",
+        "Their weights are one opaque buffer; the same layers built for the CPU convert.",
+        r"CudnnRNN.*",
+    ),
+    RefusedClass(
+        "Not written yet",
+        "ONNX could express them; nobody asked so far.",
+        r"ApproxTopK|AudioSpectrogram|Mfcc|BandedTriangularSolve|BesselY[01]|BlockLSTM(V2)?|Eig"
+        r"|CTCBeamSearchDecoder|DrawBoundingBoxes(V2)?|ExtractGlimpse(V2)?|I?R?FFTND"
+        r"|Fractional(Avg|Max)Pool|Fused(Resize)?(And)?Pad.*|GenerateBoundingBoxProposals"
+        r"|MatrixLogarithm|MatrixSquareRoot|NextAfter|NonMaxSuppressionWithOverlaps"
+        r"|TensorListConcatLists|TensorListPushBackBatch",
+    ),
+)
+
+
+def class_of(op_type: str) -> RefusedClass | None:
+    """Returns the class of an op type without a converter, ``None`` if it is not TensorFlow's."""
+    return next((c for c in CLASSES if re.fullmatch(c.pattern, op_type)), None)
+
+
+def by_class(op_types: Iterable[str]) -> dict[RefusedClass, list[str]]:
+    """Sorts op types by class, in the order of :data:`CLASSES`; empty classes are left out."""
+    found: dict[RefusedClass, list[str]] = {c: [] for c in CLASSES}
+    for op_type in sorted(op_types):
+        refused = class_of(op_type)
+        if refused is not None:
+            found[refused].append(op_type)
+    return {c: names for c, names in found.items() if names}
