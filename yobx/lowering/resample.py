@@ -14,9 +14,21 @@ import numpy.typing as npt
 
 from yobx.xbuilder import GraphBuilder
 
-__all__ = ["Axis", "area_weights", "cubic_weights", "kernel_weights", "resample", "scale_of"]
+__all__ = [
+    "KERNEL_RADIUS",
+    "TINY_TOTAL",
+    "Axis",
+    "area_weights",
+    "cubic_table",
+    "cubic_weights",
+    "kernel_weights",
+    "resample",
+    "scale_of",
+]
 
 F = np.float32
+#: Weights whose sum is smaller than this are not divided by it.
+TINY_TOTAL = F(1000 * np.finfo(F).tiny)
 
 
 @dataclass(frozen=True)
@@ -64,7 +76,7 @@ def area_weights(axis: Axis) -> npt.NDArray[np.float32]:
 _TABLE = 1024
 
 
-def _cubic_table(a: float) -> npt.NDArray[np.float32]:
+def cubic_table(a: float) -> npt.NDArray[np.float32]:
     """Return the table of Keys' kernel that TensorFlow looks its weights up in."""
     x = np.arange(_TABLE + 1) / _TABLE
     near = ((a + 2) * x - (a + 3)) * x * x + 1
@@ -76,7 +88,7 @@ def _cubic_table(a: float) -> npt.NDArray[np.float32]:
 def cubic_weights(axis: Axis) -> npt.NDArray[np.float32]:
     """Return bicubic weights: ``a`` is -0.5 with half-pixel centres, else -0.75."""
     scale = scale_of(axis)
-    table = _cubic_table(-0.5 if axis.half_pixel else -0.75)
+    table = cubic_table(-0.5 if axis.half_pixel else -0.75)
     weights = np.zeros((axis.wanted, axis.size), F)
     for row in range(axis.wanted):
         place = F(F(row + 0.5) * scale - F(0.5)) if axis.half_pixel else F(F(row) * scale)
@@ -92,7 +104,7 @@ def cubic_weights(axis: Axis) -> npt.NDArray[np.float32]:
         if axis.half_pixel:
             taps = [t if 0 <= p < axis.size else F(0) for t, p in zip(taps, positions, strict=True)]
             total = F(sum(taps))
-            if abs(total) >= 1000 * np.finfo(F).tiny:
+            if abs(total) >= TINY_TOTAL:
                 taps = [F(t / total) for t in taps]
         for tap, position in zip(taps, positions, strict=True):
             weights[row, min(max(position, 0), axis.size - 1)] += tap
@@ -117,7 +129,7 @@ def kernel_weights(
             float(function(abs((j + 0.5 - float(sample)) / stretch))) for j in range(low, high + 1)
         ]
         total = sum(taps)
-        if taps and abs(total) >= 1000 * np.finfo(F).tiny:
+        if taps and abs(total) >= TINY_TOTAL:
             weights[row, low : high + 1] = np.array(taps) / total
     return weights
 
@@ -173,6 +185,9 @@ _KERNELS: dict[str, tuple[float, Any]] = {
     "keyscubic": (2.0, _keys),
     "mitchellcubic": (2.0, _mitchell),
 }
+
+#: Distance from the centre at which each filter ends.
+KERNEL_RADIUS = {name: radius for name, (radius, _) in _KERNELS.items()}
 
 
 def resample(

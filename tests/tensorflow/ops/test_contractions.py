@@ -305,12 +305,67 @@ def images() -> Iterator[Case]:
                 floor=1,
                 ulps=16,
             )
+    yield from filtered_images(image, sizes)
     yield Case("nearest_uint8", lambda x: tf.image.resize(x, [4, 9], "nearest"),
                (Arg("uint8", ("n", "h", "w", 2)),), bindings=sizes)  # fmt: skip
     yield Case("bilinear_uint8", lambda x: tf.image.resize(x, [4, 9]),
                (Arg("uint8", ("n", "h", "w", 2)),), ulps=4, floor=16, bindings=sizes)  # fmt: skip
     yield Case("upsample_dynamic", lambda x: tf.image.resize(x, 2 * tf.shape(x)[1:3], "nearest"),
                (image,), bindings=sizes)  # fmt: skip
+
+
+def filtered_images(image: Arg, sizes: tuple[dict[str, int], ...]) -> Iterator[Case]:
+    """Filters whose weights are computed at run time, because a size is known then only."""
+    allowed: dict[str, Any] = {"contraction": 32, "floor": 1, "ulps": 16, "bindings": sizes}
+    smaller = lambda x: (tf.shape(x)[1:3] + 1) // 2  # noqa: E731
+    larger = lambda x: tf.shape(x)[1:3] * 2 + 1  # noqa: E731
+    for label, size in (("down", smaller), ("up", larger), ("fixed", lambda x: [6, 5])):
+        for align, half in ((False, False), (True, False), (False, True)):
+            yield Case(
+                f"bicubic-{label}-{align}-{half}",
+                lambda x, size=size, a=align, h=half: tf.raw_ops.ResizeBicubic(
+                    images=x, size=size(x), align_corners=a, half_pixel_centers=h
+                ),
+                (image,),
+                **allowed,
+            )
+        for align in (False, True):
+            yield Case(
+                f"area-{label}-{align}",
+                lambda x, size=size, a=align: tf.raw_ops.ResizeArea(
+                    images=x, size=size(x), align_corners=a
+                ),
+                (image,),
+                **allowed,
+            )
+        for kernel in (
+            *("lanczos1", "lanczos3", "lanczos5", "gaussian", "box", "triangle"),
+            *("keyscubic", "mitchellcubic"),
+        ):
+            for antialias in (False, True):
+                yield Case(
+                    f"scale-{label}-{kernel}-{antialias}",
+                    lambda x, size=size, k=kernel, a=antialias: tf.raw_ops.ScaleAndTranslate(
+                        images=x,
+                        size=size(x),
+                        scale=tf.cast(size(x), tf.float32) / tf.cast(tf.shape(x)[1:3], tf.float32),
+                        translation=[0.3, -0.7],
+                        kernel_type=k,
+                        antialias=a,
+                    ),
+                    (image,),
+                    **allowed,
+                )
+    yield Case(
+        "scale-given",
+        lambda x, s, t: tf.raw_ops.ScaleAndTranslate(
+            images=x, size=[4, 6], scale=s, translation=t, kernel_type="triangle"
+        ),
+        (Arg("float32", ("n", 5, 7, 2)), Arg("float32", (2,), 0.5, 2), Arg("float32", (2,))),
+        contraction=32,
+        floor=1,
+        ulps=16,
+    )
 
 
 def normalisations() -> Iterator[Case]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from yobx.lowering import shapes
+from yobx.lowering import resample_dynamic, shapes
 from yobx.lowering.casts import cast
 from yobx.lowering.layout import channels_first, channels_last
 from yobx.lowering.resample import (
@@ -16,6 +16,7 @@ from yobx.lowering.resample import (
     kernel_weights,
     resample,
 )
+from yobx.lowering.resample_dynamic import OpenAxis
 from yobx.tensorflow.ops._op import (
     FLOATS,
     INTS,
@@ -23,8 +24,6 @@ from yobx.tensorflow.ops._op import (
     attr,
     constant,
     dims,
-    require_constant,
-    unsupported,
 )
 from yobx.tensorflow.register import register_tf_op_converter
 from yobx.xbuilder import GraphBuilder
@@ -36,17 +35,27 @@ def _flags(op: Any) -> tuple[bool, bool]:
     return bool(attr(op, "align_corners", False)), bool(attr(op, "half_pixel_centers", False))
 
 
-def _static_axes(g: GraphBuilder, op: Any) -> tuple[Axis, Axis]:
-    """Return both axes; filters by weights need static sizes."""
-    size = require_constant(g, op, 1, "size")
-    known = dims(g, op, 0)
-    if known is None or known[1] is None or known[2] is None:
-        unsupported(op, "height and width must be static", f"shape={known}")
+def _axes(g: GraphBuilder, op: Any) -> tuple[Axis | OpenAxis, ...]:
+    """Return height and width to resize; both axes are of constants, or both computed."""
+    known, wanted = dims(g, op, 0), constant(g, op, 1)
     align, half = _flags(op)
-    return (
-        Axis(known[1], int(size[0]), align, half),
-        Axis(known[2], int(size[1]), align, half),
+    if wanted is not None and known is not None and None not in known[1:3]:
+        return tuple(Axis(int(known[1 + i] or 0), int(wanted[i]), align, half) for i in (0, 1))
+    x, sizes = op.inputs[0].name, shapes.vector(g, op.inputs[1].name)
+    return tuple(
+        OpenAxis(
+            g,
+            g.op.Squeeze(g.op.Shape(x, start=1 + i, end=2 + i)),
+            _element(g, sizes, i),
+            align,
+            half,
+        )
+        for i in (0, 1)
     )
+
+
+def _element(g: GraphBuilder, vector: str, index: int) -> str:
+    return str(g.op.Gather(vector, np.array(index, np.int64)))
 
 
 @register_tf_op_converter("ResizeBilinear", dtypes=_IMAGES)
@@ -112,7 +121,10 @@ def _nearest_dynamic(
 @register_tf_op_converter("ResizeBicubic", dtypes=_IMAGES)
 def convert_bicubic(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """Cubic interpolation, with the weights of TensorFlow's table."""
-    rows, columns = (cubic_weights(a) for a in _static_axes(g, op))
+    rows, columns = (
+        resample_dynamic.cubic_weights(a) if isinstance(a, OpenAxis) else cubic_weights(a)
+        for a in _axes(g, op)
+    )
     x = cast(g, op.inputs[0].name, np.float32)
     return resample(g, x, rows, columns, outputs=outputs[:1], name=op.name)
 
@@ -120,7 +132,10 @@ def convert_bicubic(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op
 @register_tf_op_converter("ResizeArea", dtypes=_IMAGES)
 def convert_area(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """Average over the area that each pixel of the result covers."""
-    rows, columns = (area_weights(a) for a in _static_axes(g, op))
+    rows, columns = (
+        resample_dynamic.area_weights(a) if isinstance(a, OpenAxis) else area_weights(a)
+        for a in _axes(g, op)
+    )
     x = cast(g, op.inputs[0].name, np.float32)
     return resample(g, x, rows, columns, outputs=outputs[:1], name=op.name)
 
@@ -130,23 +145,30 @@ def convert_scale_and_translate(
     g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any
 ) -> str:
     """Scaling and moving by a filter, antialiased on request."""
-    size = require_constant(g, op, 1, "size")
-    scale = require_constant(g, op, 2, "scale")
-    translation = require_constant(g, op, 3, "translation")
-    known = dims(g, op, 0)
-    if known is None or known[1] is None or known[2] is None:
-        unsupported(op, "height and width must be static", f"shape={known}")
     kernel, antialias = str(attr(op, "kernel_type")), bool(attr(op, "antialias"))
     rows, columns = (
-        kernel_weights(
-            int(known[1 + i] or 0),
-            int(size[i]),
-            scale[i],
-            translation[i],
-            kernel=kernel,
-            antialias=antialias,
-        )
-        for i in (0, 1)
+        _kernel_weights(g, op, i, axis, kernel=kernel, antialias=antialias)
+        for i, axis in enumerate(_axes(g, op))
     )
     x = cast(g, op.inputs[0].name, np.float32)
     return resample(g, x, rows, columns, outputs=outputs[:1], name=op.name)
+
+
+def _kernel_weights(
+    g: GraphBuilder, op: Any, index: int, axis: Axis | OpenAxis, *, kernel: str, antialias: bool
+) -> Any:
+    scale, translation = constant(g, op, 2), constant(g, op, 3)
+    if isinstance(axis, Axis):
+        if scale is not None and translation is not None:
+            return kernel_weights(
+                axis.size,
+                axis.wanted,
+                scale[index],
+                translation[index],
+                kernel=kernel,
+                antialias=antialias,
+            )
+        sizes = (g.make_initializer(None, np.array(n)) for n in (axis.size, axis.wanted))
+        axis = OpenAxis(g, *sizes)
+    ratio, move = (_element(g, op.inputs[i].name, index) for i in (2, 3))
+    return resample_dynamic.kernel_weights(axis, ratio, move, kernel=kernel, antialias=antialias)
