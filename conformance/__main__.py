@@ -13,6 +13,8 @@ from typing import Any
 
 from rich.console import Console
 
+from conformance.applications import declare
+from conformance.applications import run as run_applications
 from conformance.cells import Cell, Verdict, judge, load_known
 
 __all__ = ["main"]
@@ -43,6 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     merge = commands.add_parser("merge", help="the matrix of all parts")
     merge.add_argument("results", type=Path, metavar="DIR")
     merge.add_argument("--output", type=Path, required=True, metavar="DIR")
+    declare(commands.add_parser("applications", help="the architectures of keras.applications"))
     shapes = commands.add_parser("shapes", help="random models against shape inference")
     shapes.add_argument("--graphs", type=int, default=20_000, metavar="N")
     shapes.add_argument("--seed", type=int, default=0, metavar="N")
@@ -51,6 +54,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     console = Console(highlight=False, markup=False, soft_wrap=True)
     if options.command == "sample":
         return _verdict(_work(_sample_jobs(), console), console)
+    if options.command == "applications":
+        return run_applications(options, console)
     if options.command == "shapes":
         from conformance.shapes.campaign import report, run_campaign
 

@@ -6,63 +6,75 @@ by its fan-in, biases, scales and offsets are random, and the statistics of ever
 normalisation are those of the data that reach it. How far the outputs move when the inputs move by
 one part in a million says what float32 can be asked for.
 
-Run ``python -m conformance.applications`` for all of them, or name some.
+Run ``python -m conformance applications`` for all of them, or name some; ``--thorough`` for the
+full check, ``--seeds`` for several sets of weights and images. Each architecture gets a process of
+its own when several are run, so that its memory is given back.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
+import multiprocessing
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from yobx.verification import ConversionReport
+
 __all__ = ["ARCHITECTURES", "Outcome", "build", "check", "settle_statistics"]
 
-#: Name -> smallest image side that all its stages accept.
+#: Name -> smallest image side that all its stages accept; the smallest architectures first.
 ARCHITECTURES: dict[str, int] = {
-    "ConvNeXtBase": 32,
-    "ConvNeXtLarge": 32,
-    "ConvNeXtSmall": 32,
-    "ConvNeXtTiny": 32,
-    "ConvNeXtXLarge": 32,
-    "DenseNet121": 64,
-    "DenseNet169": 64,
-    "DenseNet201": 64,
-    "EfficientNetB0": 64,
-    "EfficientNetB1": 64,
-    "EfficientNetB2": 64,
-    "EfficientNetB3": 64,
-    "EfficientNetB4": 64,
-    "EfficientNetB5": 64,
-    "EfficientNetB6": 64,
-    "EfficientNetB7": 64,
-    "EfficientNetV2B0": 64,
-    "EfficientNetV2B1": 64,
-    "EfficientNetV2B2": 64,
-    "EfficientNetV2B3": 64,
-    "EfficientNetV2L": 64,
-    "EfficientNetV2M": 64,
-    "EfficientNetV2S": 64,
-    "InceptionResNetV2": 96,
-    "InceptionV3": 96,
-    "MobileNet": 64,
-    "MobileNetV2": 64,
-    "MobileNetV3Large": 64,
     "MobileNetV3Small": 64,
-    "NASNetLarge": 96,
+    "MobileNetV2": 64,
+    "MobileNet": 64,
+    "MobileNetV3Large": 64,
     "NASNetMobile": 96,
-    "ResNet101": 64,
-    "ResNet101V2": 64,
-    "ResNet152": 64,
-    "ResNet152V2": 64,
+    "EfficientNetB0": 64,
+    "EfficientNetV2B0": 64,
+    "DenseNet121": 64,
+    "EfficientNetB1": 64,
+    "EfficientNetV2B1": 64,
+    "EfficientNetB2": 64,
+    "EfficientNetV2B2": 64,
+    "EfficientNetB3": 64,
+    "DenseNet169": 64,
+    "EfficientNetV2B3": 64,
+    "EfficientNetB4": 64,
+    "DenseNet201": 64,
+    "EfficientNetV2S": 64,
+    "Xception": 72,
+    "InceptionV3": 96,
     "ResNet50": 64,
     "ResNet50V2": 64,
+    "ConvNeXtTiny": 32,
+    "EfficientNetB5": 64,
     "VGG16": 32,
     "VGG19": 32,
-    "Xception": 72,
+    "EfficientNetB6": 64,
+    "ResNet101": 64,
+    "ResNet101V2": 64,
+    "ConvNeXtSmall": 32,
+    "EfficientNetV2M": 64,
+    "InceptionResNetV2": 96,
+    "ResNet152": 64,
+    "ResNet152V2": 64,
+    "EfficientNetB7": 64,
+    "NASNetLarge": 96,
+    "ConvNeXtBase": 32,
+    "EfficientNetV2L": 64,
+    "ConvNeXtLarge": 32,
+    "ConvNeXtXLarge": 32,
 }
 
 #: Outputs may differ by this many times what rounding of the inputs alone makes them differ.
@@ -91,6 +103,11 @@ class Outcome:
         nodes: Number of ONNX nodes.
         seconds: Seconds for tracing and converting.
         message: What went wrong, or ``""``.
+        seed: Seed of weights, images and noise.
+        check_seconds: Seconds of the thorough check, of all its phases.
+        budget_used: Greatest error of the thorough check, as a share of its allowance.
+        rms_used: Greatest root mean square error, as a share of its allowance.
+        relative_budget: Greatest allowance, as a share of the output's own spread.
     """
 
     name: str
@@ -101,6 +118,11 @@ class Outcome:
     nodes: int = 0
     seconds: float = float("nan")
     message: str = ""
+    seed: int = 0
+    check_seconds: float = float("nan")
+    budget_used: float = float("nan")
+    rms_used: float = float("nan")
+    relative_budget: float = float("nan")
 
 
 def build(name: str, *, seed: int = 0, side: int | None = None) -> Any:
@@ -255,7 +277,7 @@ def check(name: str, *, seed: int = 0, thorough: bool = False) -> Outcome:
     try:
         onx = to_onnx(model, (data,))
     except YobxError as error:
-        return Outcome(name, type(error).__name__, message=str(error))
+        return Outcome(name, type(error).__name__, message=str(error), seed=seed)
     seconds = time.perf_counter() - start
     settings = onnxruntime.SessionOptions()
     settings.log_severity_level = 3
@@ -272,7 +294,8 @@ def check(name: str, *, seed: int = 0, thorough: bool = False) -> Outcome:
         got = session.run(None, {feed: batch})[0]
         want = wanted[: len(batch)]
         if got.shape != want.shape or got.dtype != want.dtype:
-            return Outcome(name, "differs", message=f"{got.dtype}{got.shape}", seconds=seconds)
+            shown = f"{got.dtype}{got.shape}"
+            return Outcome(name, "differs", message=shown, seconds=seconds, seed=seed)
         worst_abs = max(worst_abs, float(np.abs(got - want).max()))
         worst_rel = max(worst_rel, _relative(got, want))
     allowed = max(_FLOOR, _HEADROOM * sensitivity)
@@ -280,25 +303,39 @@ def check(name: str, *, seed: int = 0, thorough: bool = False) -> Outcome:
     spread = float(wanted.std(axis=0).max() / np.abs(wanted).max())
     if sensitivity > _CHAOTIC or spread < _DULL:
         status = "proves nothing"
-    message = ""
-    if thorough and status == "pass":
-        message = _refutation(model, data)
-        status = "refuted" if message else status
-    nodes = len(onx.graph.node)
-    return Outcome(name, status, worst_abs, worst_rel, sensitivity, nodes, seconds, message)
+    outcome = Outcome(
+        name,
+        status,
+        worst_abs,
+        worst_rel,
+        sensitivity,
+        len(onx.graph.node),
+        seconds,
+        seed=seed,
+    )
+    return _thorough(outcome, model, data) if thorough and status == "pass" else outcome
 
 
-def _refutation(model: Any, data: np.ndarray[Any, Any]) -> str:
-    """Returns what a full check finds wrong, ``""`` if nothing."""
-    from yobx.errors import VerificationError
+def _thorough(outcome: Outcome, model: Any, data: np.ndarray[Any, Any]) -> Outcome:
+    """Adds what a full check says."""
     from yobx.verification import check_conversion
 
-    report = check_conversion(model, (data,))
-    try:
-        report.raise_if_failed()
-    except VerificationError as error:
-        return str(error)
-    return ""
+    start = time.perf_counter()
+    report = check_conversion(model, (data,), seed=outcome.seed)
+    elapsed = time.perf_counter() - start
+    return replace(
+        outcome,
+        status=outcome.status if report.passed else "refuted",
+        message="" if report.passed else report.text(),
+        check_seconds=elapsed,
+        budget_used=_greatest(report, lambda o: o.budget_used),
+        rms_used=_greatest(report, lambda o: (o.rms or 0.0) / (o.allowed_rms or np.inf)),
+        relative_budget=_greatest(report, lambda o: o.relative_budget),
+    )
+
+
+def _greatest(report: ConversionReport, read: Callable[[Any], float | None]) -> float:
+    return max((read(output) or 0.0 for output in report.outputs), default=float("nan"))
 
 
 def _relative(got: np.ndarray[Any, Any], want: np.ndarray[Any, Any]) -> float:
@@ -306,45 +343,111 @@ def _relative(got: np.ndarray[Any, Any], want: np.ndarray[Any, Any]) -> float:
     return float((np.abs(got.astype(np.float64) - want) / scale).max())
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the architectures named on the command line, all by default, and prints a table."""
-    from rich.console import Console
-    from rich.table import Table
+def outcomes_of(
+    names: Sequence[str], seeds: Sequence[int], *, thorough: bool
+) -> Iterator[list[Outcome]]:
+    """Runs architectures, each in a process of its own when there are several.
 
-    parser = argparse.ArgumentParser(
-        prog="python -m conformance.applications", description=main.__doc__
-    )
+    Args:
+        names: Names in ``keras.applications``.
+        seeds: Seeds of weights, images and noise.
+        thorough: As for :func:`check`.
+
+    Yields:
+        The outcomes of one architecture, one a seed.
+    """
+    if len(names) == 1:
+        yield [check(names[0], seed=seed, thorough=thorough) for seed in seeds]
+        return
+    fresh = multiprocessing.get_context("spawn")
+    for name in names:
+        with ProcessPoolExecutor(1, mp_context=fresh) as pool:
+            jobs = [pool.submit(check, name, seed=seed, thorough=thorough) for seed in seeds]
+            yield [_result(job, name, seed) for job, seed in zip(jobs, seeds, strict=True)]
+
+
+def _result(job: Future[Outcome], name: str, seed: int) -> Outcome:
+    try:
+        return job.result()
+    except BrokenProcessPool as error:
+        return Outcome(name, "crash", message=str(error), seed=seed)
+
+
+def declare(parser: argparse.ArgumentParser) -> None:
+    """Declares the command line."""
     parser.add_argument("names", nargs="*", metavar="NAME", help="architectures, by default all")
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="the first seed")
+    parser.add_argument(
+        "--seeds", type=int, default=1, metavar="N", help="sets of weights and images for each"
+    )
     parser.add_argument(
         "--thorough", action="store_true", help="also compare every shape, at more batch sizes"
     )
-    options = parser.parse_args(arguments)
+    parser.add_argument(
+        "--results", type=Path, metavar="FILE", help="append one JSON line for each outcome"
+    )
+
+
+def run(options: argparse.Namespace, console: Console) -> int:
+    """Runs the architectures of a command line, all by default, and prints a table.
+
+    Args:
+        options: As :func:`declare` declares them.
+        console: Where to print.
+
+    Returns:
+        0 if all pass, 1 if one does not, 2 if one is unknown.
+    """
     unknown = [name for name in options.names if name not in ARCHITECTURES]
     if unknown:
-        parser.error(f"no such architecture: {', '.join(unknown)}")
-    console = Console()
-    columns = ("architecture", "status", "max abs", "max rel", "1e-6 moves", "nodes", "seconds")
-    table = Table(*columns)
-    outcomes = []
-    for name in options.names or ARCHITECTURES:
-        outcome = check(name, seed=options.seed, thorough=options.thorough)
-        outcomes.append(outcome)
-        console.print(f"{name}: {outcome.status} {outcome.message[:300]}", highlight=False)
+        console.print(f"no such architecture: {', '.join(unknown)}")
+        return 2
+    seeds = range(options.seed, options.seed + options.seeds)
+    found: list[Outcome] = []
+    names = options.names or list(ARCHITECTURES)
+    for outcomes in outcomes_of(names, seeds, thorough=options.thorough):
+        found += outcomes
+        for outcome in outcomes:
+            console.print(
+                f"{outcome.name} seed {outcome.seed}: {outcome.status} {outcome.message[:300]}"
+            )
+        if options.results is not None:
+            with options.results.open("a", encoding="utf-8") as file:
+                file.writelines(json.dumps(asdict(outcome)) + "\n" for outcome in outcomes)
+    console.print(_table(found))
+    passed = sum(outcome.status == "pass" for outcome in found)
+    console.print(f"{passed} of {len(found)} pass")
+    return 0 if passed == len(found) else 1
+
+
+def _table(outcomes: Sequence[Outcome]) -> Any:
+    from rich.table import Table
+
+    table = Table(
+        "architecture",
+        "seed",
+        "status",
+        "max abs",
+        "max rel",
+        "1e-6 moves",
+        "nodes",
+        "seconds",
+        "check",
+        "budget",
+        "rms",
+    )
+    for outcome in outcomes:
         table.add_row(
-            name,
+            outcome.name,
+            str(outcome.seed),
             outcome.status,
             f"{outcome.max_abs:.1e}",
             f"{outcome.max_rel:.1e}",
             f"{outcome.sensitivity:.1e}",
             str(outcome.nodes),
             f"{outcome.seconds:.2f}",
+            f"{outcome.check_seconds:.1f}",
+            f"{outcome.budget_used:.0%}",
+            f"{outcome.rms_used:.0%}",
         )
-    console.print(table)
-    passed = sum(outcome.status == "pass" for outcome in outcomes)
-    console.print(f"{passed} of {len(outcomes)} pass")
-    return 0 if passed == len(outcomes) else 1
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())
+    return table

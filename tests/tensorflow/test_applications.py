@@ -1,4 +1,4 @@
-"""A sample of ``keras.applications``; ``python -m conformance.applications`` runs all 40."""
+"""A sample of ``keras.applications``; ``python -m conformance applications`` runs all 40."""
 
 from __future__ import annotations
 

@@ -1,0 +1,312 @@
+"""An entry of the census of Keras: one layer or function with one set of arguments, and its check.
+
+Every entry is checked twice: with static sizes, and with a dynamic batch and whatever other axes
+the entry frees, at several sizes. What cannot be converted says so here, by a piece of the error.
+"""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from conformance.cells import Cell, Verdict
+
+if TYPE_CHECKING:
+    from yobx.verification.evidence import CheckResult
+
+__all__ = [
+    "MODES",
+    "Entry",
+    "check",
+    "flags",
+    "function",
+    "grid",
+    "layer",
+    "model",
+    "numbers",
+    "positive",
+    "settle",
+    "whole",
+]
+
+MODES = ("static", "dynamic")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """One layer or function with one set of arguments.
+
+    Attributes:
+        subject: Public name, ``keras.layers.Dense`` without ``keras.``.
+        name: What tells it from other entries of the subject.
+        make: Makes the model, ready to be called.
+        inputs: Arguments of the call: arrays, or lists and dicts of arrays.
+        kwargs: Keyword arguments of the call.
+        free: Axes that are dynamic besides the batch, of every input that has them; or one dict
+            axis -> name for each input, which then says everything.
+        modes: Which of `MODES` make sense.
+        refused: A piece of the error when the entry cannot be converted, or not be run by Keras.
+        refused_dynamic: The same for the dynamic check alone.
+        reason: Why it is refused.
+        options: Further keywords of ``check_conversion``.
+    """
+
+    subject: str
+    name: str
+    make: Callable[[], Any]
+    inputs: tuple[Any, ...]
+    kwargs: Mapping[str, Any] = field(default_factory=dict)
+    free: Sequence[int] | Sequence[Mapping[int, str]] = ()
+    modes: tuple[str, ...] = MODES
+    refused: str = ""
+    refused_dynamic: str = ""
+    reason: str = ""
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def full_name(self) -> str:
+        """The name of its cells, without the mode."""
+        return f"keras.{self.subject}/{self.name}"
+
+    def expected(self, mode: str) -> str:
+        """The piece of an error that is expected, or ``""``.
+
+        Args:
+            mode: One of `MODES`.
+        """
+        return self.refused or (self.refused_dynamic if mode == "dynamic" else "")
+
+
+def numbers(*shape: int, seed: int = 0) -> NDArray[Any]:
+    """Float32 numbers around zero, of shape `shape`."""
+    rng = np.random.default_rng([seed, *shape])
+    return rng.normal(size=shape).astype(np.float32)
+
+
+def positive(*shape: int, high: float = 1.0, seed: int = 0) -> NDArray[Any]:
+    """Float32 numbers between 0 and `high`, of shape `shape`."""
+    rng = np.random.default_rng([seed, *shape])
+    return rng.uniform(0.01, high, size=shape).astype(np.float32)
+
+
+def whole(*shape: int, high: int, low: int = 0, dtype: str = "int32", seed: int = 0) -> NDArray[Any]:
+    """Integers from `low` up to, but without, `high`, of shape `shape`."""
+    return np.random.default_rng([seed, *shape]).integers(low, high, size=shape).astype(dtype)
+
+
+def flags(*shape: int, seed: int = 0) -> NDArray[Any]:
+    """Booleans, of shape `shape`."""
+    return np.random.default_rng([seed, *shape]).random(shape) < 0.6
+
+
+def grid(**choices: Sequence[Any]) -> Iterator[dict[str, Any]]:
+    """Every combination of the given values, as keyword arguments."""
+    for values in itertools.product(*choices.values()):
+        yield dict(zip(choices, values, strict=True))
+
+
+def settle(made: Any, *, seed: int = 0) -> None:
+    """Gives the float weights of a layer values that no symmetry hides.
+
+    Args:
+        made: A built layer or model, changed in place.
+        seed: Seed of the values.
+    """
+    for position, variable in enumerate(made.weights):
+        shape, dtype = tuple(variable.shape), str(variable.dtype)
+        if not dtype.startswith(("float", "bfloat")):
+            continue
+        rng = np.random.default_rng([seed, position])
+        spread = 0.6 / max(1.0, np.prod(shape[:-1]) ** 0.5 / 2)
+        value = rng.normal(scale=spread if len(shape) > 1 else 0.4, size=shape)
+        if any(word in variable.name for word in ("variance", "gamma", "scale")):
+            value = rng.uniform(0.5, 1.5, size=shape)
+        variable.assign(value.astype("float32"))
+
+
+def layer(
+    subject: str,
+    *inputs: Any,
+    label: str = "",
+    options: Mapping[str, Any] | None = None,
+    after: Callable[[Any], Any] | None = None,
+    **arguments: Any,
+) -> Entry:
+    """An entry for a class of ``keras.layers``.
+
+    Args:
+        subject: Name of the class.
+        *inputs: Arguments of the call.
+        label: What tells the entry from others with the same arguments.
+        options: Fields of `Entry`.
+        after: Changes the built layer before it is converted.
+        **arguments: Arguments of the class.
+
+    Returns:
+        The entry, named by its arguments.
+    """
+    import keras
+
+    settings = dict(options or {})
+
+    def make() -> Any:
+        made = getattr(keras.layers, subject)(**arguments)
+        made(*inputs, **settings.get("kwargs", {}))
+        settle(made)
+        if after is not None:
+            after(made)
+        return made
+
+    said = ", ".join(f"{key}={_spelled(value)}" for key, value in arguments.items())
+    name = f"{said}; {label}" if said and label else said or label or "default"
+    return Entry(subject=f"layers.{subject}", name=name, make=make, inputs=inputs, **settings)
+
+
+def model(
+    subject: str, name: str, build: Callable[[], Any], *inputs: Any, **settings: Any
+) -> Entry:
+    """An entry for a layer or model that a function builds.
+
+    Args:
+        subject: Name of the class of ``keras.layers`` it is about, or a dotted name of Keras.
+        name: What tells it from other entries.
+        build: Makes the layer or model; its weights are settled afterwards.
+        *inputs: Arguments of the call.
+        **settings: Fields of `Entry`, and ``after=`` as for `layer`.
+
+    Returns:
+        The entry.
+    """
+    after = settings.pop("after", None)
+    subject = subject if "." in subject else f"layers.{subject}"
+
+    def make() -> Any:
+        made = build()
+        made(*inputs, **settings.get("kwargs", {}))
+        settle(made)
+        if after is not None:
+            after(made)
+        return made
+
+    return Entry(subject=subject, name=name, make=make, inputs=inputs, **settings)
+
+
+def function(
+    subject: str, call: Callable[..., Any], *inputs: Any, label: str = "default", **settings: Any
+) -> Entry:
+    """An entry for a function of ``keras.ops``.
+
+    Args:
+        subject: Name of the function in ``keras.ops``, with its module if it has one.
+        call: Calls it on tensors.
+        *inputs: Arguments of the call.
+        label: What tells it from other entries.
+        **settings: Fields of `Entry`.
+
+    Returns:
+        The entry.
+    """
+    return Entry(
+        subject=f"ops.{subject}", name=label, make=lambda: call, inputs=inputs, **settings
+    )
+
+
+def _spelled(value: Any) -> str:
+    if callable(value):
+        return str(getattr(value, "__name__", type(value).__name__))
+    if isinstance(value, np.ndarray):
+        return f"array{value.shape}"
+    return repr(value)
+
+
+def check(entry: Entry, mode: str) -> Cell:
+    """Converts an entry and compares it with Keras.
+
+    Args:
+        entry: The entry.
+        mode: One of `MODES`.
+
+    Returns:
+        What became of it. A refusal that is not declared, or other than declared, is broken; so is
+        a declared one that does not come.
+    """
+    import keras
+
+    from yobx.verification.check import run_check
+
+    name, group = f"{entry.full_name}[{mode}]", f"keras.{entry.subject}"
+    expected = entry.expected(mode)
+    try:
+        made = entry.make()
+    except (NotImplementedError, RuntimeError, TypeError, ValueError) as error:
+        text = f"{type(error).__name__}: {' '.join(str(error).split())[:400]}"
+        cell = Cell(name, group, Verdict.SOURCE, "source", text)
+        return _as_declared(cell, expected, text)
+    sizes = () if mode == "static" else entry.free
+    shapes = _static(entry) if mode == "static" else _dynamic(entry, sizes)
+    options: dict[str, Any] = {"dynamic_shapes": shapes, "localize": False, **entry.options}
+    if entry.kwargs:
+        options["kwargs"] = entry.kwargs
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        result = run_check(made, entry.inputs, **options)
+    keras.backend.clear_session()
+    cell = Cell.of_report(name, group, result.report)
+    if _is_of_keras(cell, result):
+        cell = replace(cell, verdict=Verdict.SOURCE)
+    return _as_declared(cell, expected, " ".join(result.report.text().split()))
+
+
+def _as_declared(cell: Cell, expected: str, text: str) -> Cell:
+    if cell.verdict is Verdict.PASS:
+        if not expected:
+            return cell
+        return replace(cell, verdict=Verdict.BROKEN, message=f"declared {expected!r}, and passes")
+    if cell.verdict is Verdict.WRONG or (expected and expected in text):
+        return cell
+    return replace(cell, verdict=Verdict.BROKEN, message=f"not declared: {cell.message}"[:600])
+
+
+def _is_of_keras(cell: Cell, result: CheckResult) -> bool:
+    """Whether Keras itself does not trace, or does not run, the model with these sizes."""
+    from yobx.errors import TraceError
+
+    if cell.phase == "convert":
+        return isinstance(result.error, TraceError)
+    said = result.report.phase("run").messages if cell.phase == "run" else []
+    return bool(said) and all(text.startswith("the source ") for text in said)
+
+
+def _leaves(entry: Entry) -> list[NDArray[Any]]:
+    import tree
+
+    return [np.asarray(leaf) for leaf in tree.flatten((*entry.inputs, dict(entry.kwargs)))]
+
+
+def _static(entry: Entry) -> tuple[dict[int, str], ...]:
+    return tuple({} for _ in _leaves(entry))
+
+
+def _dynamic(
+    entry: Entry, free: Sequence[int] | Sequence[Mapping[int, str]]
+) -> tuple[dict[int, str], ...]:
+    if free and isinstance(free[0], Mapping):
+        return tuple(dict(axes) for axes in free if isinstance(axes, Mapping))
+    axes = [axis for axis in free if isinstance(axis, int)]
+    found = []
+    for leaf in _leaves(entry):
+        names = {0: "batch"} if leaf.ndim else {}
+        found.append(names | {a: f"axis{a}_{leaf.shape[a]}" for a in axes if a < leaf.ndim})
+    return tuple(found)
+
+
+def shuffled(entries: Sequence[Entry]) -> list[Entry]:
+    """The entries in an order that stays the same while others come and go."""
+    return sorted(entries, key=lambda entry: zlib.crc32(entry.full_name.encode()))
