@@ -47,6 +47,7 @@ def fold_into_convolutions(model: ir.Model) -> None:
 
 
 _TARGETS = frozenset(("Conv", "ConvTranspose", "MaxPool"))
+_CHANNELS_AT_A_TIME = 64
 
 
 @dataclass(frozen=True)
@@ -132,23 +133,39 @@ def _rewrite(
 ) -> None:
     """Puts the change into weights (channels along ``axis``) and bias."""
     if np.any(change.scale != 1):
-        shape = [1] * weights.ndim
-        shape[axis] = change.scale.size
-        # Computed in float64 block by block: no copy of the weights in float64 is ever made.
-        scaled = np.multiply(
-            weights,
-            change.scale.reshape(shape),
-            out=np.empty_like(weights),
-            dtype=np.float64,
-            casting="same_kind",
-        )
         name = node.inputs[1].name if node.inputs[1] is not None else None
-        node.replace_input_with(1, editor.add_constant(scaled, f"{name}/folded"))
+        scaled = editor.add_lazy_constant(
+            lambda: _scaled(weights, change.scale, axis),
+            weights.shape,
+            weights.dtype,
+            f"{name}/folded",
+        )
+        node.replace_input_with(1, scaled)
     new_bias = bias * change.scale + change.offset
     if len(node.inputs) < 3:
         node.resize_inputs(3)
     named = f"{node.outputs[0].name}/bias"
     node.replace_input_with(2, editor.add_constant(new_bias.astype(weights.dtype), named))
+
+
+def _scaled(weights: Array, scale: Array, axis: int) -> Array:
+    """``weights * scale`` with one entry of ``scale`` for each channel along ``axis``, or one.
+
+    A few channels at a time: in float64 without a float64 copy of the weights, and so that
+    turned weights are read and written within the cache.
+    """
+    scaled = np.empty(weights.shape, weights.dtype)
+    factors = np.broadcast_to(scale, weights.shape[axis])
+    shape = [1] * weights.ndim
+    shape[axis] = -1
+    before = (slice(None),) * axis
+    for start in range(0, weights.shape[axis], _CHANNELS_AT_A_TIME):
+        part = slice(start, start + _CHANNELS_AT_A_TIME)
+        block = weights[(*before, part)]
+        scaled[(*before, part)] = np.multiply(
+            block, factors[part].reshape(shape), dtype=np.float64, casting="same_kind"
+        )
+    return scaled
 
 
 def _binary(user: ir.Node, index: int, rank: int) -> _Affine | None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 import onnx_ir as ir
 
@@ -20,6 +22,7 @@ __all__ = [
 ]
 
 Array = npt.NDArray[Any]
+_SMALL_BYTES = 4096
 
 
 def constant(value: ir.Value | None) -> Array | None:
@@ -179,7 +182,7 @@ class GraphEditor:
             The value, to be used in any graph of the model.
         """
         # A turned weight stays a view: it is copied once, into the model.
-        small = array.nbytes <= 4096
+        small = array.nbytes <= _SMALL_BYTES
         text = array.dtype.kind in "OSU"
         content = repr(array.tolist()).encode() if text else array.tobytes() if small else b""
         key = (str(array.dtype), array.shape, content)
@@ -188,15 +191,44 @@ class GraphEditor:
             return found
         name = self.unique_name(hint)
         tensor = _string_tensor(array, name) if text else ir.Tensor(array, name=name)
+        value = self._register(name, tensor)
+        if small:
+            self._constants[key] = value
+        return value
+
+    def add_lazy_constant(
+        self, make: Callable[[], Array], shape: Sequence[int], dtype: np.dtype[Any], hint: str
+    ) -> ir.Value:
+        """Adds an initializer whose values, when it is large, are computed as they are written.
+
+        Args:
+            make: Computes the array.
+            shape: Its shape.
+            dtype: Its element type, a numeric one.
+            hint: Wanted name.
+
+        Returns:
+            The value, to be used in any graph of the model.
+        """
+        if math.prod(shape) * dtype.itemsize <= _SMALL_BYTES:
+            return self.add_constant(make(), hint)
+        name = self.unique_name(hint)
+        tensor = ir.LazyTensor(
+            lambda: ir.Tensor(make(), name=name),
+            dtype=ir.DataType.from_numpy(dtype),
+            shape=ir.Shape(shape),
+            name=name,
+        )
+        return self._register(name, tensor)
+
+    def _register(self, name: str, tensor: ir.TensorProtocol) -> ir.Value:
         value = ir.Value(
             name=name,
             type=ir.TensorType(tensor.dtype),
-            shape=ir.Shape(array.shape),
+            shape=ir.Shape(tensor.shape.numpy()),
             const_value=tensor,
         )
         self.model.graph.register_initializer(value)
-        if small:
-            self._constants[key] = value
         return value
 
     def make_node(
