@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from yobx.errors import UnsupportedOpError
+from yobx.errors import UnsupportedAttributeError, UnsupportedOpError
 from yobx.tensorflow import to_onnx
 from yobx.tensorflow.ops import register
 from yobx.tensorflow.refused_ops import CLASSES, by_class, class_of
@@ -32,6 +32,12 @@ def test_other_names_have_no_class() -> None:
 
 
 def test_the_error_says_why() -> None:
-    function = tf.function(lambda x: tf.strings.regex_replace(x, "a", "b"))
-    with pytest.raises(UnsupportedOpError, match="no regular expressions that replace"):
+    function = tf.function(lambda x: tf.strings.substr(x, 0, 1))
+    with pytest.raises(UnsupportedOpError, match="onnxruntime-extensions has StringLength"):
+        to_onnx(function, (np.array(["a"], object),))
+
+
+def test_a_pattern_that_needs_an_engine_is_refused_with_another_way() -> None:
+    function = tf.function(lambda x: tf.strings.regex_replace(x, "(a+)b*", r"\1"))
+    with pytest.raises(UnsupportedAttributeError, match="operator StringRegexReplace"):
         to_onnx(function, (np.array(["a"], object),))

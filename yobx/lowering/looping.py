@@ -1,4 +1,4 @@
-"""Loops with a fixed number of turns that converters write themselves."""
+"""Loops with a known number of turns that converters write themselves."""
 
 from __future__ import annotations
 
@@ -19,12 +19,14 @@ Body = Callable[[GraphBuilder, str, list[str]], tuple[Sequence[str], Sequence[st
 Step = Callable[[GraphBuilder, str, list[str]], tuple[Sequence[str], str]]
 
 
-def counted(g: GraphBuilder, turns: int, states: Sequence[str], body: Body) -> tuple[str, ...]:
+def counted(
+    g: GraphBuilder, turns: int | str, states: Sequence[str], body: Body
+) -> tuple[str, ...]:
     """Emit a ``Loop``.
 
     Args:
         g: Builder.
-        turns: Number of turns.
+        turns: Number of turns, or the int64 scalar that says it.
         states: Initial values of what is carried.
         body: Writes one turn; the turn is an int64 scalar.
 
@@ -61,7 +63,7 @@ def repeated(g: GraphBuilder, most: int, states: Sequence[str], step: Step) -> t
 
 def _loop(
     g: GraphBuilder,
-    turns: int,
+    turns: int | str,
     states: Sequence[str],
     write: Callable[[GraphBuilder, str, list[str]], Sequence[str]],
 ) -> tuple[str, ...]:
@@ -74,5 +76,6 @@ def _loop(
     results = write(graph, names[1], [names[0], *names[2:]])
     for value in results:
         graph.make_tensor_output(graph.unique_name("result"), source=value)
-    made = g.op.Loop(np.array(turns), None, *states, body=graph, outputs=len(results) - 1)
+    limit = turns if isinstance(turns, str) else np.array(turns)
+    made = g.op.Loop(limit, None, *states, body=graph, outputs=len(results) - 1)
     return (made,) if isinstance(made, str) else tuple(made)

@@ -106,10 +106,23 @@ CLASSES = (
         r".*BoostedTrees.*|NearestNeighbors|IsotonicRegression",
     ),
     RefusedClass(
+        "Hashes of text",
+        "FarmHash and SipHash have no ONNX operator. onnxruntime-extensions has StringHash for "
+        "StringToHashBucket and StringHashFast for StringToHashBucketFast (domain "
+        "ai.onnx.contrib).",
+        r"StringToHashBucket.*|Fingerprint|.*Cross(Hashed|V2)?",
+    ),
+    RefusedClass(
+        "Lengths and parts of text",
+        "ONNX strings have no characters. onnxruntime-extensions has StringLength for "
+        "StringLength and StringSlice for Substr (domain ai.onnx.contrib).",
+        r"StringLength|Substr",
+    ),
+    RefusedClass(
         "Text that ONNX cannot express",
-        "onnxruntime has no operator for it: no regular expressions that replace, no hashes, no "
-        "parts of strings, no Unicode. onnxruntime-extensions has some as custom operators.",
-        r".*Regex.*|Substr|String.*|Unicode.*|UnsortedSegmentJoin|Fingerprint|.*Cross(Hashed|V2)?",
+        "Neither onnxruntime nor onnxruntime-extensions has an operator for it: do it in front of "
+        "the model.",
+        r"String.*|Unicode.*|UnsortedSegmentJoin",
     ),
     RefusedClass(
         "Quantized arithmetic of old kernels",

@@ -71,6 +71,103 @@ STRINGS = [
     Case("as_string_bool", tf.strings.as_string, (Arg("bool", ("n", 2)),)),
     Case("equal", lambda x: (x == "a") | (x != "bc"), (WORDS,)),
 ]  # fmt: skip
+TEXTS = Arg("string", ("n", 2), values=("a.b,,c. d", "", " .x\t ..", "\n\v é.é  z", "ab,aab", ","))
+PUNCTUATION = r"""[!"#$%&()\*\+,-\./:;<=>?@\[\\\]^_`{|}~\']"""
+PATTERNS = [
+    (",", ""), (r"\.", "-"), (",", ", "), ("ab", "b"), ("a", r"\0\0"), (r"\.", r"\\"),
+    ("[.,]", ""), ("[.,]", ",."), (r"\s+", " "), (r"\s+", ""), (r"[ .,]+", "<>"), ("é", "e"),
+    ("a|,|b", "."), (r"\.+", "."), ("[a-c]", "é"), ("[[:punct:]]", " "), (PUNCTUATION, ""),
+    (" ", "_"), ("[.]", "dot"), (r"[\-\]a^]", "+"), ("\n", "\\\\n"),
+]  # fmt: skip
+REPLACEMENTS = [
+    *(
+        Case(
+            f"replace-{pattern}-{rewrite}",
+            lambda x, p=pattern, r=rewrite: tf.raw_ops.StaticRegexReplace(
+                input=x, pattern=p, rewrite=r
+            ),
+            (TEXTS,),
+            bindings=EMPTY,
+        )
+        for pattern, rewrite in PATTERNS
+    ),
+    *(
+        Case(
+            f"replace-once-{pattern}",
+            lambda x, p=pattern: tf.strings.regex_replace(x, p, "#", replace_global=False),
+            (TEXTS,),
+            bindings=EMPTY,
+        )
+        for pattern in (",", "ab", r"\.")
+    ),
+    Case("replace-given", lambda x: tf.raw_ops.RegexReplace(input=x, pattern=tf.constant("a"),
+         rewrite=tf.constant("bb")), (TEXTS,), bindings=EMPTY),
+    Case("strip", tf.strings.strip, (Arg("string", ("n", 2), values=(" a b ", "", "\n \t x\v\f\r",
+         "  ", "\u00a0y", "z")),), bindings=EMPTY),
+]  # fmt: skip
+PIECES = [
+    *(
+        Case(
+            f"split-{sep}-{most}",
+            lambda x, s=sep, m=most: tf.raw_ops.StringSplitV2(input=x, sep=s, maxsplit=m),
+            (FLAT,),
+            bindings=EMPTY,
+        )
+        for sep in (",", "ab", "  ")
+        for most in (-1, 0, 1, 2)
+    ),
+    Case("split-whitespace", lambda x: tf.raw_ops.StringSplitV2(input=x, sep=""),
+         (Arg("string", ("n",), values=(" a  b\tc\n", "x\vy\fz\rz", "é ", "", "\n")),),
+         bindings=EMPTY),
+    *(
+        Case(
+            f"split-any-{delimiter}-{skip}",
+            lambda x, d=delimiter, s=skip: tf.raw_ops.StringSplit(
+                input=x, delimiter=d, skip_empty=s
+            ),
+            (FLAT,),
+            bindings=EMPTY,
+        )
+        for delimiter in (",", ", ", "ab")
+        for skip in (True, False)
+    ),
+]  # fmt: skip
+
+
+def ngrams(widths: list[int], pad_width: int, *, preserve: bool, kind: tf.DType = tf.int64):
+    def function(x: tf.Tensor, counts: tf.Tensor) -> object:
+        counts = tf.concat([counts, [tf.shape(x)[0]]], 0)
+        splits = tf.concat([[0], tf.minimum(tf.cumsum(counts), tf.shape(x)[0])], 0)
+        return tf.raw_ops.StringNGrams(
+            data=x,
+            data_splits=tf.cast(splits, kind),
+            separator="_" if preserve else "",
+            ngram_widths=widths,
+            left_pad="<",
+            right_pad=">",
+            pad_width=pad_width,
+            preserve_short_sequences=preserve,
+        )
+
+    return function
+
+
+GRAMS = [
+    Case(
+        f"ngrams-{widths}-{pad}-{preserve}-{kind.name}",
+        ngrams(widths, pad, preserve=preserve, kind=kind),
+        (Arg("string", ("n",)), Arg("int32", ("m",), 0, 3)),
+        bindings=({"n": 9, "m": 4}, {"n": 0, "m": 2}, {"n": 2, "m": 1}),
+    )
+    for widths in ([2], [1, 2], [3], [4, 2])
+    for pad in (-1, 0, 1, 5)
+    for preserve in (False, True)
+    for kind in ((tf.int64, tf.int32) if pad == 1 and len(widths) == 2 else (tf.int64,))
+]
+SCRIPTS = [
+    Case("scripts", lambda x: tf.raw_ops.UnicodeScript(input=x), (Arg("int32", ("n",), values=(
+         0, 65, 0x3B1, 0x10FFFF, 0x110000, -1, 0x4E00, 0x1F600, 55296)),), bindings=EMPTY),
+]  # fmt: skip
 RAGGED = [
     Case("range", lambda r: tf.ragged.range(r, r * 2 + 1, 2).flat_values, (ROWS,), bindings=EMPTY),
     Case("range_splits", lambda r: tf.ragged.range(r).row_splits, (ROWS,)),
@@ -90,7 +187,11 @@ RAGGED = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("case", [*table_cases(), *STRINGS, *RAGGED], ids=lambda c: c.name)
+@pytest.mark.parametrize(
+    "case",
+    [*table_cases(), *STRINGS, *REPLACEMENTS, *PIECES, *GRAMS, *SCRIPTS, *RAGGED],
+    ids=lambda c: c.name,
+)
 def test_text(case: Case) -> None:
     check(case)
 

@@ -44,6 +44,7 @@ _MODULES = (
     "strings",
     "tables",
     "tensor_list",
+    "tokens",
     "xla_call_module",
 )
 

@@ -168,7 +168,7 @@ def _kernel_weights(
                 kernel=kernel,
                 antialias=antialias,
             )
-        sizes = (g.make_initializer(None, np.array(n)) for n in (axis.size, axis.wanted))
-        axis = OpenAxis(g, *sizes)
+        size, wanted = (g.make_initializer(None, np.array(n)) for n in (axis.size, axis.wanted))
+        axis = OpenAxis(g, size, wanted)
     ratio, move = (_element(g, op.inputs[i].name, index) for i in (2, 3))
     return resample_dynamic.kernel_weights(axis, ratio, move, kernel=kernel, antialias=antialias)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from yobx.lowering import shapes
+from yobx.lowering import shapes, text
 from yobx.lowering.casts import cast
 from yobx.tensorflow.ops._op import (
     BOOL,
@@ -20,6 +20,7 @@ from yobx.tensorflow.ops._op import (
     require_constant,
     unsupported,
 )
+from yobx.tensorflow.ops._regex import expand_rewrite, parse
 from yobx.tensorflow.register import register_tf_op_converter
 from yobx.xbuilder import GraphBuilder
 
@@ -96,22 +97,106 @@ def convert_split(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: 
     """Pieces between separators, as a sparse matrix: indices, values, shape."""
     separator = str(np.ravel(require_constant(g, op, 1, "sep"))[0])
     most = int(attr(op, "maxsplit", -1))
-    keywords: dict[str, Any] = {"delimiter": separator} if separator else {}
-    if most >= 0:
-        keywords["maxsplit"] = most
     x = op.inputs[0].name
-    pieces, counts = g.op.StringSplit(x, outputs=2, name=op.name, **keywords)
-    rows = g.op.Shape(x)
-    if separator:  # An empty string is one empty piece; ONNX says it has none.
-        column = g.op.Expand(np.array("", object), g.op.Concat(rows, _ONE, axis=0))
-        pieces = g.op.Concat(pieces, column, axis=1)
-        counts = g.op.Max(counts, np.array(1, np.int64))
+    if separator:
+        pieces, counts = text.split(g, x, separator, most)
+        return _sparse(g, outputs, op, pieces, _first(g, pieces, counts))
+    if most >= 0:
+        unsupported(op, "splitting at whitespace goes on to the end", f"maxsplit={most}")
+    pieces, counts = text.split(g, text.unify(g, x, text.WHITESPACE), " ")
+    return _sparse(g, outputs, op, pieces, _filled(g, pieces))
+
+
+@register_tf_op_converter("StringSplit", dtypes=(*STRING, "int64"))
+def convert_split_any(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+    """Pieces between separators of one character each, as a sparse matrix."""
+    separators = "".join(dict.fromkeys(str(np.ravel(require_constant(g, op, 1, "delimiter"))[0])))
+    if not separators or not separators.isascii():
+        unsupported(
+            op,
+            "ONNX splits at separators only, not into bytes",
+            f"delimiter={separators!r}",
+        )
+    pieces, counts = text.split(g, text.unify(g, op.inputs[0].name, separators), separators[0])
+    if bool(attr(op, "skip_empty", True)):
+        return _sparse(g, outputs, op, pieces, _filled(g, pieces))
+    # Of an empty string there is no piece at all.
+    some = g.op.Not(g.op.Equal(op.inputs[0].name, np.array("", object)))
+    there = g.op.And(_first(g, pieces, counts), g.op.Unsqueeze(some, _ONE))
+    return _sparse(g, outputs, op, pieces, there)
+
+
+def _first(g: GraphBuilder, pieces: str, counts: str) -> str:
+    """Tell the first pieces of each row, `(n, w)`."""
+    width = shapes.scalar(g, g.op.Shape(pieces, start=1, end=2))
+    column = g.op.Range(np.array(0, np.int64), width, np.array(1, np.int64))
+    return str(g.op.Less(g.op.Unsqueeze(column, _ZERO), g.op.Unsqueeze(counts, _ONE)))
+
+
+def _filled(g: GraphBuilder, pieces: str) -> str:
+    return str(g.op.Not(g.op.Equal(pieces, np.array("", object))))
+
+
+def _sparse(g: GraphBuilder, outputs: list[str], op: Any, pieces: str, there: str) -> str:
+    """Emit the pieces that are there, moved together in each row, as a sparse matrix."""
+    found = g.op.Transpose(g.op.NonZero(there), perm=[1, 0])
+    number = cast(g, there, np.int64)
+    place = g.op.CumSum(number, np.array(1, np.int64), exclusive=1)
+    column = g.op.Unsqueeze(g.op.GatherND(place, found), _ONE)
+    row = g.op.Slice(found, _ZERO, _ONE, _ONE)
+    g.op.Concat(row, column, axis=1, outputs=outputs[:1], name=op.name)
+    g.op.GatherND(pieces, found, outputs=outputs[1:2])
+    counts = g.op.ReduceSum(number, _ONE, keepdims=0)
     width = g.op.ReduceMax(g.op.Concat(counts, _ZERO, axis=0), keepdims=1)
-    column = g.op.Range(np.array(0, np.int64), shapes.scalar(g, width), np.array(1, np.int64))
-    there = g.op.Less(g.op.Unsqueeze(column, _ZERO), g.op.Unsqueeze(counts, _ONE))
-    indices = g.op.Transpose(g.op.NonZero(there), perm=[1, 0], outputs=outputs[:1])
-    g.op.GatherND(pieces, indices, outputs=outputs[1:2])
+    rows = g.op.Shape(pieces, start=0, end=1)
     return str(g.op.Concat(rows, width, axis=0, outputs=outputs[2:3]))
+
+
+@register_tf_op_converter(("StaticRegexReplace", "RegexReplace"), dtypes=STRING)
+def convert_replace(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+    """Matches of a pattern replaced, where it means a text or one character of a set."""
+    if op.type == "RegexReplace":
+        pattern, rewrite = (
+            str(np.ravel(require_constant(g, op, i, what))[0])
+            for i, what in ((1, "pattern"), (2, "rewrite"))
+        )
+    else:
+        pattern, rewrite = str(attr(op, "pattern")), str(attr(op, "rewrite"))
+    once = not bool(attr(op, "replace_global", True))
+    simple = parse(pattern)
+    new = (
+        None if simple is None else expand_rewrite(rewrite, None if simple.is_set else simple.text)
+    )
+    if simple is None or new is None or (once and simple.is_set):
+        unsupported(
+            op,
+            "ONNX replaces a text, or all characters of a set such as [.,;] or \\s+, by a text",
+            f"pattern={pattern!r}, rewrite={rewrite!r}, replace_global={not once}",
+            "onnxruntime-extensions has the operator StringRegexReplace (domain ai.onnx.contrib): "
+            f"emit it from extra_converters={{{op.type!r}: convert}}.",
+        )
+    x = shapes.flatten(g, op.inputs[0].name)
+    if not simple.is_set:
+        x = text.replace(g, x, simple.text, new, once=once)
+    elif simple.repeated and new:
+        x = text.replace_runs(g, text.unify(g, x, simple.text), simple.text[0], new)
+    elif new:
+        x = text.replace(g, text.unify(g, x, simple.text), simple.text[0], new)
+    else:
+        for character in simple.text:
+            x = text.replace(g, x, character, "")
+    shape = g.op.Shape(op.inputs[0].name)
+    return str(g.op.Reshape(x, shape, allowzero=1, outputs=outputs[:1], name=op.name))
+
+
+@register_tf_op_converter("StringStrip", dtypes=STRING)
+def convert_strip(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+    """Whitespace at both ends taken away."""
+    x = op.inputs[0].name
+    stripped = text.strip(g, shapes.flatten(g, x))
+    return str(
+        g.op.Reshape(stripped, g.op.Shape(x), allowzero=1, outputs=outputs[:1], name=op.name)
+    )
 
 
 @register_tf_op_converter(
