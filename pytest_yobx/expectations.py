@@ -15,23 +15,12 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from yobx.phases import PHASES
+
 __all__ = ["KINDS", "Book", "Entry", "load"]
 
 SCHEMA = 1
 KINDS = ("xfail", "flaky", "skip", "tolerance")
-_PHASES = (
-    "import",
-    "trace",
-    "convert",
-    "check",
-    "shapes",
-    "load",
-    "run",
-    "structure",
-    "shape-match",
-    "values",
-    "provenance",
-)
 _FIELDS = frozenset({"case", "phase", "kind", "reason", "issue", "scope", "until", "scale"})
 _TEXTS = ("case", "reason", "issue", "phase")
 _HEADER = re.compile(r"^\s*\[\[\s*expect\s*\]\]")
@@ -209,8 +198,8 @@ def _wrong(data: Mapping[str, Any]) -> str:
         *((not isinstance(data.get(name, ""), str), f"{name} must be a text") for name in _TEXTS),
         (kind not in KINDS, f"kind is one of {', '.join(KINDS)}, not {kind!r}"),
         (
-            kind in {"xfail", "flaky"} and phase not in _PHASES,
-            f"phase is one of {', '.join(_PHASES)}, not {phase!r}",
+            kind in {"xfail", "flaky"} and phase not in PHASES,
+            f"phase is one of {', '.join(PHASES)}, not {phase!r}",
         ),
         (kind == "skip" and phase != "crash", 'only a crash is skipped: phase = "crash"'),
         (

@@ -19,8 +19,8 @@ from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
-from yobx.verification.source_onnx import model_inputs, value_spec
-from yobx.verification.sources import InputSpec
+from yobx.verification.source_onnx import model_inputs
+from yobx.verification.sources import InputSpec, value_spec
 
 __all__ = ["arrays_for", "inputs_for", "models", "sizes_for"]
 

@@ -6,7 +6,7 @@ import pytest
 
 from yobx.verification.comparison import EXACT, Allowance, compare, ulp_allowance
 from yobx.verification.dtypes import ordered_bits, spacing, ulp_distance
-from yobx.verification.report import Outcome
+from yobx.verification.findings import Outcome
 
 
 def loose(size: float) -> Allowance:

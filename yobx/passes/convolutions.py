@@ -141,6 +141,8 @@ def _rewrite(
             f"{name}/folded",
         )
         node.replace_input_with(1, scaled)
+        # The source rounds a factor of its own here, which comparisons must allow for.
+        node.metadata_props["yobx.folded"] = "scale"
     new_bias = bias * change.scale + change.offset
     if len(node.inputs) < 3:
         node.resize_inputs(3)

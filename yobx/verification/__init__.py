@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from yobx.phases import PHASES
 from yobx.verification.check import (
     PreparedCheck,
     check_conversion,
@@ -10,9 +11,10 @@ from yobx.verification.check import (
     run_check,
 )
 from yobx.verification.evidence import CheckResult
+from yobx.verification.findings import Outcome
 from yobx.verification.options import CheckKeywords, CheckOptions
-from yobx.verification.report import PHASES, ConversionReport, Outcome
-from yobx.verification.sources import register_source
+from yobx.verification.recognition import register_source
+from yobx.verification.report import ConversionReport
 
 __all__ = [
     "PHASES",

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from yobx.verification import tree
 from yobx.verification.dtypes import is_float
 from yobx.verification.inputs import generate
-from yobx.verification.sources import InputSpec, is_tensor
+from yobx.verification.sources import InputSpec, is_tensor, value_spec
 
 __all__ = [
     "as_pairs",
@@ -153,8 +153,6 @@ def _is_description(leaf: object) -> bool:
 
 def _described(leaf: Any) -> InputSpec:
     if isinstance(leaf, onnx.ValueInfoProto):
-        from yobx.verification.source_onnx import value_spec
-
         return value_spec(leaf)
     dtype = np.dtype(getattr(leaf.dtype, "as_numpy_dtype", leaf.dtype))
     name = getattr(leaf, "name", "") or ""

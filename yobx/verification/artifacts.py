@@ -11,7 +11,7 @@ import onnx
 
 if TYPE_CHECKING:
     from yobx.verification.evidence import BindingRun, CheckResult
-    from yobx.verification.report import OutputReport
+    from yobx.verification.findings import OutputReport
 
 __all__ = ["write_artifacts"]
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from yobx.verification.dtypes import dtype_name, is_complex, is_float, spacing, ulp_distance, widen
-from yobx.verification.report import Outcome, OutputReport
+from yobx.verification.findings import Outcome, OutputReport
 
 __all__ = ["EXACT", "Allowance", "compare", "compare_values", "ulp_allowance"]
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from yobx.verification.dtypes import is_float
-
-if TYPE_CHECKING:
-    from yobx.verification.sources import InputSpec
+from yobx.verification.sources import InputSpec
 
 __all__ = ["generate", "resize"]
 

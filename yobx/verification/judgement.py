@@ -15,11 +15,11 @@ from yobx.verification.bindings import Binding, InputAxes, axes_of_inputs, choos
 from yobx.verification.boundary import Attempt, one_line
 from yobx.verification.comparison import Allowance, compare
 from yobx.verification.evidence import BindingRun, CheckResult
+from yobx.verification.findings import BindingReport, Outcome, OutputReport
 from yobx.verification.localize import Evidence, localize
 from yobx.verification.options import BindingRequest
 from yobx.verification.phases import EndOfCheckError, PhaseLog
 from yobx.verification.preparation import Prepared
-from yobx.verification.report import BindingReport, Outcome, OutputReport
 from yobx.verification.runner import RunError, input_names
 from yobx.verification.shape_proof import merge, prove, stated
 

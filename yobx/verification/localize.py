@@ -22,8 +22,8 @@ from onnx import helper
 from yobx.verification.comparison import Allowance, compare
 from yobx.verification.dtypes import dtype_name, is_float, widen
 from yobx.verification.evidence import Reduction
+from yobx.verification.findings import Localization, OutputReport
 from yobx.verification.reference64 import evaluate, piece
-from yobx.verification.report import Localization, OutputReport
 from yobx.verification.runner import LoadError, RunError, Session, observable_values
 from yobx.verification.sensitivity import Sensitivity
 from yobx.verification.shape_proof import describe_node

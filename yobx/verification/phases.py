@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from yobx.verification.boundary import Attempt, one_line
 from yobx.verification.evidence import CheckResult
-from yobx.verification.report import Outcome, PhaseReport
+from yobx.verification.findings import Outcome, PhaseReport
 
 __all__ = ["EndOfCheckError", "PhaseLog"]
 

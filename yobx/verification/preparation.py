@@ -19,14 +19,15 @@ from yobx.verification.arguments import (
 )
 from yobx.verification.boundary import Attempt, with_place
 from yobx.verification.evidence import CheckResult
+from yobx.verification.findings import Outcome
 from yobx.verification.keywords import KeywordSource
 from yobx.verification.options import CheckOptions
 from yobx.verification.phases import EndOfCheckError, PhaseLog
-from yobx.verification.report import Outcome
+from yobx.verification.recognition import find_source
 from yobx.verification.runner import LoadError, Session, exposed, fits_in_memory
 from yobx.verification.sensitivity import Sensitivity
 from yobx.verification.shape_proof import Constraint
-from yobx.verification.sources import Source, find_source
+from yobx.verification.sources import Source
 from yobx.verification.tolerances import Tolerances
 
 __all__ = ["Prepared", "prepare"]

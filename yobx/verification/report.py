@@ -1,331 +1,34 @@
-"""The outcome of one check, as plain data.
-
-Every phase is listed with its outcome, also those that were not reached: a check that was not made
-is visible. `ConversionReport.as_dict` is the JSON form (schema 1), `ConversionReport.text` the
-failure text.
-"""
+"""The findings of a check as JSON data (schema 1), as a text, and as an exception."""
 
 from __future__ import annotations
 
 import enum
 import math
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from yobx.errors import VerificationError
+from yobx.verification.findings import (
+    BindingReport,
+    Findings,
+    Localization,
+    Outcome,
+    OutputReport,
+    PhaseReport,
+    ShapeMismatch,
+    ShapeReport,
+    ShapeRow,
+)
+from yobx.verification.text import render
 
-__all__ = [
-    "PHASES",
-    "SCHEMA",
-    "BindingReport",
-    "ConversionReport",
-    "Localization",
-    "Outcome",
-    "OutputReport",
-    "PhaseReport",
-    "ShapeMismatch",
-    "ShapeReport",
-    "ShapeRow",
-]
+__all__ = ["SCHEMA", "ConversionReport"]
 
 SCHEMA = 1
 
-PHASES = (
-    "import",
-    "trace",
-    "convert",
-    "check",
-    "shapes",
-    "load",
-    "run",
-    "structure",
-    "shape-match",
-    "values",
-    "provenance",
-)
-
-
-class Outcome(enum.StrEnum):
-    """What became of a phase."""
-
-    PASSED = "passed"
-    WARNING = "warning"
-    FAILED = "failed"
-    NOT_REACHED = "not reached"
-    NOT_APPLICABLE = "not applicable"
-
 
 @dataclass
-class PhaseReport:
-    """One phase.
-
-    Attributes:
-        name: One of `PHASES`.
-        outcome: What became of it.
-        seconds: Wall time.
-        messages: What failed, or what was left out and why.
-        error_type: Class name of the exception that ended the phase, or ``""``.
-    """
-
-    name: str
-    outcome: Outcome = Outcome.NOT_REACHED
-    seconds: float = 0.0
-    messages: list[str] = field(default_factory=list)
-    error_type: str = ""
-
-
-@dataclass
-class OutputReport:
-    """Statistics of one compared output under one binding.
-
-    Attributes:
-        name: ONNX output name.
-        binding: Label of the binding.
-        dtype: Dtype of the expected array.
-        shape: Concrete shape.
-        symbolic_shape: Declared shape, with the values of the symbols: ``[B=7, 768]``.
-        outcome: Passed, warning (compared, but the comparison proves little) or failed.
-        category: What differs: ``""``, ``dtype``, ``rank``, ``shape``, ``values``, ``nan``,
-            ``inf``, ``zero sign``, ``missing``, ``extra``.
-        rule: The rule applied, in words.
-        elements: Number of elements; 0 means the comparison is vacuous.
-        wrong: Number of elements outside their allowance.
-        first_index: Index of the first wrong element.
-        got: Its value in the converted model.
-        want: Its value in the source.
-        max_abs: Largest absolute error (float64) and `max_abs_index` where.
-        max_rel: Largest relative error.
-        ulp: Percentiles 50, 99 and the maximum of the error in units in the last place.
-        rms: Root mean square of the error.
-        allowed_rms: Root mean square of the error float32 rounding explains, if it was measured.
-        budget_used: Largest error divided by its allowance; above 1 is a failure.
-        relative_budget: Allowance relative to the spread of the output: how much this comparison
-            can see.
-        histogram: Pairs (label, count) of absolute errors.
-        notes: Anything a reader must know.
-    """
-
-    name: str
-    binding: str = ""
-    dtype: str = ""
-    shape: tuple[int, ...] = ()
-    symbolic_shape: str = ""
-    outcome: Outcome = Outcome.PASSED
-    category: str = ""
-    rule: str = ""
-    elements: int = 0
-    wrong: int = 0
-    first_index: tuple[int, ...] | None = None
-    got: str = ""
-    want: str = ""
-    max_abs: float | None = None
-    max_abs_index: tuple[int, ...] | None = None
-    max_rel: float | None = None
-    ulp: tuple[float, float, float] | None = None
-    rms: float | None = None
-    allowed_rms: float | None = None
-    budget_used: float | None = None
-    relative_budget: float | None = None
-    histogram: list[tuple[str, int]] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-
-    @property
-    def failed(self) -> bool:
-        """Whether this output is wrong."""
-        return self.outcome is Outcome.FAILED
-
-
-@dataclass
-class ShapeMismatch:
-    """One statement about a type or shape that a run refuted.
-
-    Attributes:
-        value: Name of the value.
-        node: Description of its producer.
-        static: What was stated.
-        runtime: What came out.
-        binding: Label and sizes of the binding.
-        message: The whole sentence, naming the dimension.
-        kind: ``dtype``, ``rank``, ``shape`` or ``constraint``.
-    """
-
-    value: str
-    node: str
-    static: str
-    runtime: str
-    binding: str
-    message: str
-    kind: str = "shape"
-
-
-@dataclass
-class ShapeRow:
-    """One value of the table of shapes.
-
-    Attributes:
-        value: Its name.
-        node: Description of its producer.
-        stated: What is stated of it: ``float32 [B, 3]``.
-        runtime: What came out, one entry for each binding that gave another.
-        state: ``checked``, ``partial``, ``unknown`` or ``refuted``.
-    """
-
-    value: str
-    node: str
-    stated: str
-    runtime: list[str]
-    state: str
-
-
-@dataclass
-class ShapeReport:
-    """How many stated types and shapes were compared with a run.
-
-    Attributes:
-        values: Values observed at run time.
-        checked: Values whose whole statement (type, rank, every dimension) was confirmed.
-        partial: Values with at least one unknown dimension; the known part was confirmed.
-        unknown: Values without any statement.
-        unobserved: Values inside subgraphs, which a run cannot show.
-        mismatches: Refuted statements.
-        unknown_values: Names of the values counted in `partial` and `unknown`, the first ones.
-        rows: The table in topological order; of a large model those that are not confirmed, and
-            the first of the others.
-    """
-
-    values: int = 0
-    checked: int = 0
-    partial: int = 0
-    unknown: int = 0
-    unobserved: int = 0
-    mismatches: list[ShapeMismatch] = field(default_factory=list)
-    unknown_values: list[str] = field(default_factory=list)
-    rows: list[ShapeRow] = field(default_factory=list)
-
-
-@dataclass
-class BindingReport:
-    """One assignment of sizes to the dynamic dimensions.
-
-    Attributes:
-        label: ``primes``, ``primes2``, ``ones``, ``sample`` or the user's name.
-        sizes: Size of every symbol.
-        ran: Whether source and converted model were both run.
-        note: Why not, or what was changed.
-    """
-
-    label: str
-    sizes: dict[str, int] = field(default_factory=dict)
-    ran: bool = False
-    note: str = ""
-
-
-@dataclass
-class Localization:
-    """The first value that differs, told in the words of the model.
-
-    Attributes:
-        value: ONNX value name.
-        node: ``#41 Sigmoid "gate"``.
-        op_type: ONNX operator.
-        source_op: Source operation, or ``""``.
-        source_name: Its name in the source graph.
-        layer: Layer path, or ``""``.
-        user_line: The user's file and line, or ``""``.
-        inputs_agree: Whether the inputs of that node still agree; ``None`` when not comparable.
-        verdict: ``converter``, ``runtime``, ``source``, ``undecided``.
-        reason: The verdict in words.
-        compared: How many intermediate values could be compared.
-        method: How the values of the source were obtained.
-        difference: Statistics of the differing value.
-        inputs: Names of the inputs of the node with their state.
-        reduced_nodes: Size of the smallest piece that still fails, 0 when none was made.
-    """
-
-    value: str = ""
-    node: str = ""
-    op_type: str = ""
-    source_op: str = ""
-    source_name: str = ""
-    layer: str = ""
-    user_line: str = ""
-    inputs_agree: bool | None = None
-    verdict: str = "undecided"
-    reason: str = ""
-    compared: int = 0
-    method: str = ""
-    difference: OutputReport | None = None
-    inputs: list[str] = field(default_factory=list)
-    reduced_nodes: int = 0
-
-
-@dataclass
-class ConversionReport:
-    """Everything one check found.
-
-    Attributes:
-        model_name: Name of the model.
-        framework: ``keras``, ``tensorflow``, ``jax``, ``onnx`` or an adapter's own name.
-        opset: Target opset of the main domain.
-        precision: ``source`` or the precision asked for.
-        provider: onnxruntime execution provider.
-        seed: Seed of generated and resized inputs.
-        phases: One entry for each of `PHASES`, in order.
-        bindings: The bindings tried.
-        outputs: One entry for each output and binding.
-        shapes: The shape proof.
-        localization: The first differing value, when something differs.
-        environment: Versions of the packages that matter.
-        nodes: Number of ONNX nodes.
-        rerun: Command that repeats the check, when known.
-        artifacts: Folder with the model and the arrays, when written.
-        notes: Further remarks.
-    """
-
-    model_name: str = ""
-    framework: str = ""
-    opset: int = 0
-    precision: str = "source"
-    provider: str = "CPUExecutionProvider"
-    seed: int = 0
-    phases: list[PhaseReport] = field(default_factory=lambda: [PhaseReport(p) for p in PHASES])
-    bindings: list[BindingReport] = field(default_factory=list)
-    outputs: list[OutputReport] = field(default_factory=list)
-    shapes: ShapeReport = field(default_factory=ShapeReport)
-    localization: Localization | None = None
-    environment: dict[str, str] = field(default_factory=dict)
-    nodes: int = 0
-    rerun: str = ""
-    artifacts: str = ""
-    notes: list[str] = field(default_factory=list)
-
-    def phase(self, name: str) -> PhaseReport:
-        """The entry of one phase."""
-        return self.phases[PHASES.index(name)]
-
-    @property
-    def failed_phase(self) -> str:
-        """Name of the first failed phase, or ``""``."""
-        return next((p.name for p in self.phases if p.outcome is Outcome.FAILED), "")
-
-    @property
-    def compared(self) -> bool:
-        """Whether at least one output was compared with the source."""
-        return any(output.category not in {"missing", "extra"} for output in self.outputs)
-
-    @property
-    def passed(self) -> bool:
-        """Whether no phase failed and something was compared (shapes, if only those apply)."""
-        if self.failed_phase:
-            return False
-        if self.phase("values").outcome is Outcome.NOT_APPLICABLE:
-            return self.shapes.values > 0
-        return self.compared
-
-    @property
-    def seconds(self) -> float:
-        """Wall time of all phases."""
-        return sum(phase.seconds for phase in self.phases)
+class ConversionReport(Findings):
+    """Everything one check found; `Findings` lists the fields."""
 
     def as_dict(self) -> dict[str, Any]:
         """The report as JSON data of schema 1; NaN and infinities become strings."""
@@ -365,8 +68,6 @@ class ConversionReport:
 
     def text(self) -> str:
         """The report on one screen."""
-        from yobx.verification.text import render
-
         return render(self)
 
     def raise_if_failed(self, cause: BaseException | None = None) -> None:

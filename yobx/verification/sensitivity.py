@@ -10,7 +10,10 @@ the standard deviation that rounding explains:
     absolute values; more for ``Resize`` in a large image, whose coordinates are rounded;
 * composite (softmax, normalisations, recurrent cells): noise on every float input and on the
 output;
-* exact operators pass the noise of their inputs on.
+* exact operators pass the noise of their inputs on;
+* the factor of a normalisation, whether it is an operator or folded into the weights of a
+convolution, gets one noise for the whole model: where the statistics of all layers are equal, as in
+a fresh model, its rounding is the same everywhere and adds up instead of averaging out.
 
 The noise is drawn by ``RandomUniformLike`` inside the graph, so bodies of loops get fresh noise in
 each iteration and the weights are never copied.
@@ -98,6 +101,7 @@ class _Noise:
     seed: int
     counter: int = 0
     noised: int = 0
+    factors: dict[int, str] = field(default_factory=dict)
 
     def graph(self, nodes: Sequence[onnx.NodeProto]) -> list[onnx.NodeProto]:
         """The noisy nodes of one graph."""
@@ -132,7 +136,34 @@ class _Noise:
             for name in outputs:
                 after += self._relative_noise(renamed[name], name, ulp, original.op_type)
         self.noised += 1
+        if _has_factor(original) and not low:
+            after.append(self._common_factor(after[-1], outputs[0]))
         return [*before, node, *after]
+
+    def _common_factor(self, last: onnx.NodeProto, output: str) -> onnx.NodeProto:
+        """Scales the output by the noise that all factors of normalisations share."""
+        dtype = self.dtypes[output]
+        last.output[0] = self._name(output)
+        factor = self.factors.setdefault(dtype, f"factor{dtype}__noise")
+        return helper.make_node("Mul", [last.output[0], factor], [output])
+
+    def common_factors(self) -> list[onnx.NodeProto]:
+        """The nodes that draw the factors; they come first."""
+        nodes = []
+        for dtype, name in self.factors.items():
+            width = self.tolerances.noise["factor"] * _UNIT[dtype] * self.amplification
+            draw = helper.make_node(
+                "RandomUniform",
+                [],
+                [name],
+                dtype=dtype,
+                shape=[1],
+                low=1.0 - width,
+                high=1.0 + width,
+                seed=float(self.seed * 7919),
+            )
+            nodes.append(draw)
+        return nodes
 
     def _input_noise(self, node: onnx.NodeProto) -> list[onnx.NodeProto]:
         """Gives a composite operator its own, rounded copies of its float inputs."""
@@ -239,6 +270,11 @@ class _Noise:
         return f"{hint}__noise{self.counter}"
 
 
+def _has_factor(node: onnx.NodeProto) -> bool:
+    folded = any(prop.key == "yobx.folded" for prop in node.metadata_props)
+    return folded or node.op_type == "BatchNormalization"
+
+
 def _amplification(model: onnx.ModelProto, dtypes: Mapping[str, int]) -> float:
     """How much larger than rounding the noise is: it stands out, and stays linear."""
     present = set(dtypes.values())
@@ -271,7 +307,7 @@ def noisy_model(
     nodes = noise.graph(model.graph.node)
     del twin.graph.node[:]
     del twin.graph.value_info[:]
-    twin.graph.node.extend(nodes)
+    twin.graph.node.extend([*noise.common_factors(), *nodes])
     return twin, amplification, noise.noised
 
 

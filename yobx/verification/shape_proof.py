@@ -17,7 +17,7 @@ import onnx
 from onnx import helper
 
 from yobx.verification.dtypes import dtype_name
-from yobx.verification.report import ShapeMismatch, ShapeReport, ShapeRow
+from yobx.verification.findings import ShapeMismatch, ShapeReport, ShapeRow
 
 __all__ = ["Constraint", "Statement", "describe_node", "merge", "prove", "stated", "statements_of"]
 

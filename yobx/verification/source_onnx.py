@@ -9,28 +9,15 @@ from typing import Any
 import numpy as np
 import onnx
 from numpy.typing import NDArray
-from onnx import helper
 
 from yobx.errors import ArgumentError, InvalidModelError
 from yobx.verification import tree
 from yobx.verification.boundary import Attempt
 from yobx.verification.inputs import generate
 from yobx.verification.runner import Session, exposed, input_names, observable_values
-from yobx.verification.sources import InputSpec, NamedArray
+from yobx.verification.sources import InputSpec, NamedArray, value_spec
 
-__all__ = ["OnnxSource", "model_inputs", "value_spec"]
-
-
-def value_spec(value: onnx.ValueInfoProto) -> InputSpec:
-    """Dtype and shape that a `ValueInfoProto` declares."""
-    tensor = value.type.tensor_type
-    shape: tuple[int | str | None, ...] | None = None
-    if tensor.HasField("shape"):
-        shape = tuple(
-            int(d.dim_value) if d.HasField("dim_value") else (d.dim_param or None)
-            for d in tensor.shape.dim
-        )
-    return InputSpec(value.name, np.dtype(helper.tensor_dtype_to_np_dtype(tensor.elem_type)), shape)
+__all__ = ["OnnxSource", "model_inputs"]
 
 
 def model_inputs(model: onnx.ModelProto) -> list[InputSpec]:

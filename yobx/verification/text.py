@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from yobx.verification.report import ConversionReport, Outcome, OutputReport
+from yobx.verification.findings import Findings, Outcome, OutputReport
 
 __all__ = ["render"]
 
@@ -23,7 +23,7 @@ _HEADLINES = {
 _MOST_ROWS = 8
 
 
-def render(report: ConversionReport) -> str:
+def render(report: Findings) -> str:
     """Writes a report as text.
 
     Args:
@@ -59,7 +59,7 @@ def _row(label: str, text: str) -> str:
     return f" {label:<{_WIDTH}}{text}" if len(label) < _WIDTH else f" {label} {text}"
 
 
-def _headline(report: ConversionReport) -> str:
+def _headline(report: Findings) -> str:
     what = f"model {report.model_name} ({report.framework})"
     how = (
         f"opset {report.opset}, {report.precision} precision, {report.provider}, seed {report.seed}"
@@ -73,7 +73,7 @@ def _headline(report: ConversionReport) -> str:
     return f"yobx: {headline} — {what}, {how}"
 
 
-def _output_lines(report: ConversionReport) -> list[str]:
+def _output_lines(report: Findings) -> list[str]:
     if not report.outputs:
         return []
     by_name: dict[str, list[OutputReport]] = {}
@@ -102,7 +102,7 @@ def _fine(rows: list[OutputReport]) -> str:
     return "OK (weak)" if any(row.outcome is Outcome.WARNING for row in rows) else "OK"
 
 
-def _accuracy(report: ConversionReport) -> str:
+def _accuracy(report: Findings) -> str:
     used = [o.budget_used for o in report.outputs if o.budget_used is not None]
     worst = max((o.max_abs or 0.0 for o in report.outputs), default=0.0)
     share = f", {max(used):.0%} of what rounding explains" if used else ""
@@ -144,7 +144,7 @@ def _percent(share: float) -> str:
     return f"{share:.1%}" if share >= 0.001 else f"{share:.1g}"
 
 
-def _localization_lines(report: ConversionReport) -> list[str]:
+def _localization_lines(report: Findings) -> list[str]:
     found = report.localization
     if found is None:
         return []
@@ -175,7 +175,7 @@ def _localization_lines(report: ConversionReport) -> list[str]:
     return lines
 
 
-def _shape_lines(report: ConversionReport) -> list[str]:
+def _shape_lines(report: Findings) -> list[str]:
     shapes = report.shapes
     if not shapes.values:
         return []
@@ -196,7 +196,7 @@ def _binding(label: str, sizes: dict[str, int]) -> str:
     return ", ".join(f"{name}={size}" for name, size in sizes.items())
 
 
-def _reached_lines(report: ConversionReport) -> list[str]:
+def _reached_lines(report: Findings) -> list[str]:
     """Checks that were not made are never silent."""
     missing = [p.name for p in report.phases if p.outcome is Outcome.NOT_REACHED]
     lines = []
