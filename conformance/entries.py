@@ -237,8 +237,6 @@ def check(entry: Entry, mode: str) -> Cell:
         What became of it. A refusal that is not declared, or other than declared, is broken; so is
         a declared one that does not come.
     """
-    import keras
-
     from yobx.verification.check import run_check
 
     name, group = f"{entry.full_name}[{mode}]", f"keras.{entry.subject}"
@@ -257,7 +255,6 @@ def check(entry: Entry, mode: str) -> Cell:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         result = run_check(made, entry.inputs, **options)
-    keras.backend.clear_session()
     cell = Cell.of_report(name, group, result.report)
     if _is_of_keras(cell, result):
         cell = replace(cell, verdict=Verdict.SOURCE)
@@ -285,9 +282,10 @@ def _is_of_keras(cell: Cell, result: CheckResult) -> bool:
 
 
 def _leaves(entry: Entry) -> list[NDArray[Any]]:
-    import tree
+    import keras
 
-    return [np.asarray(leaf) for leaf in tree.flatten((*entry.inputs, dict(entry.kwargs)))]
+    given = keras.tree.flatten((*entry.inputs, dict(entry.kwargs)))
+    return [leaf for leaf in given if isinstance(leaf, np.ndarray)]
 
 
 def _static(entry: Entry) -> tuple[dict[int, str], ...]:

@@ -12,12 +12,16 @@ __all__ = ["entries"]
 
 _MATRIX, _STEPS, _IMAGE = numbers(2, 6), numbers(2, 5, 6), numbers(2, 6, 8, 3)
 _TIME = {"free": (1,)}
+_FIXED_SIDES = {
+    "refused_dynamic": "NoneType",
+    "reason": "Keras multiplies the sides while it traces, and wants to know them",
+}
 
-#: Every activation by name; ``glu`` halves an axis and is an entry of ``keras.ops``.
+#: Every activation by name; ``threshold`` wants arguments and is an entry of ``keras.ops``.
 ACTIVATIONS = """celu elu exponential gelu hard_shrink hard_sigmoid hard_silu hard_swish hard_tanh
 leaky_relu linear log_sigmoid log_softmax mish relu relu6 selu sigmoid silu soft_shrink softmax
 softplus softsign sparse_plus sparse_sigmoid sparsemax squareplus swish tanh tanh_shrink
-threshold glu""".split()
+glu""".split()
 
 
 def entries() -> Iterator[Entry]:
@@ -101,7 +105,7 @@ def _dense_with(name: str):  # type: ignore[no-untyped-def]
 def _shapes() -> Iterator[Entry]:
     yield layer("Flatten", _IMAGE)
     yield layer("Flatten", _IMAGE, data_format="channels_first")
-    yield layer("Flatten", numbers(3))
+    yield layer("Flatten", numbers(3), label="a line")
     for shape in ((10, 3), (-1,), (3, -1), (5, 2, 3)):
         yield layer("Reshape", _STEPS, target_shape=shape)
     yield layer("Reshape", _STEPS, target_shape=(-1, 3, 2), label="open", options=_TIME)
@@ -141,7 +145,7 @@ def _padding() -> Iterator[Entry]:
                     size=size,
                     interpolation=method,
                     data_format=form,
-                    options=free,
+                    options=free if method == "nearest" else {**free, **_FIXED_SIDES},
                 )
         free = {"free": (1, 2, 3) if form == "channels_last" else (2, 3, 4)}
         yield layer("UpSampling3D", volume, size=2, data_format=form, options=free)
@@ -164,7 +168,7 @@ def _merging() -> Iterator[Entry]:
     for normalize in (False, True):
         yield layer("Dot", [_MATRIX, numbers(2, 6, seed=1)], axes=1, normalize=normalize)
         yield layer("Dot", pair, axes=(2, 2), normalize=normalize, options=_TIME)
-        yield layer("Dot", pair, axes=1, normalize=normalize, options=_TIME)
+        yield layer("Dot", pair, axes=1, normalize=normalize, label="rank 3", options=_TIME)
     yield layer("Dot", [_STEPS, numbers(2, 6, 4)], axes=(2, 1), options=_TIME)
 
 

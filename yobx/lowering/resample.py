@@ -117,62 +117,63 @@ def kernel_weights(
     """Return the weights of TensorFlow's ``ScaleAndTranslate`` for one axis."""
     radius, function = _KERNELS[kernel]
     inverse = F(1) / F(scale)
-    stretch = max(float(inverse), 1.0) if antialias else 1.0
+    shift = -inverse * F(translate)
+    stretch = max(inverse, F(1)) if antialias else F(1)
+    reach, narrow = F(radius) * stretch, F(1) / stretch
     weights = np.zeros((wanted, size), F)
     for row in range(wanted):
-        sample = F(F(row + 0.5) * inverse - F(translate) * inverse)
+        sample = F(row + 0.5) * inverse + shift
         if not 0 <= sample <= size:
             continue
-        low = int(max(np.ceil(sample - radius * stretch - 0.5), 0))
-        high = int(min(np.floor(sample + radius * stretch - 0.5), size - 1))
-        taps = [
-            float(function(abs((j + 0.5 - float(sample)) / stretch))) for j in range(low, high + 1)
-        ]
-        total = sum(taps)
-        if taps and abs(total) >= TINY_TOTAL:
-            weights[row, low : high + 1] = np.array(taps) / total
+        low = int(max(np.ceil(sample - reach - F(0.5)), 0))
+        high = int(min(np.floor(sample + reach - F(0.5)), size - 1))
+        places = np.arange(low, high + 1, dtype=F) + F(0.5) - sample
+        taps = np.array([function(place) for place in np.abs(places * narrow)], F)
+        total = sum(taps, F(0))  # one after the other, as TensorFlow does
+        if abs(total) >= TINY_TOTAL:
+            weights[row, low : high + 1] = taps * (F(1) / total)
     return weights
 
 
 def _lanczos(radius: float) -> Any:
-    def value(x: float) -> float:
+    def value(x: np.float32) -> np.float32:
         if x > radius:
-            return 0.0
+            return F(0)
         if x <= 1e-3:
-            return 1.0
-        return float(
-            radius * np.sin(np.pi * x) * np.sin(np.pi * x / radius) / (np.pi * np.pi * x * x)
-        )
+            return F(1)
+        angle = F(np.pi)
+        waves = radius * np.sin(angle * x) * np.sin(angle * x / radius)
+        return F(waves / (angle * angle * x * x))
 
     return value
 
 
-def _gaussian(x: float) -> float:
+def _gaussian(x: np.float32) -> np.float32:
     radius = 1.5
     if x >= radius:
-        return 0.0
+        return F(0)
     sigma = radius / 3.0
-    return float(np.exp(-x * x / (2.0 * sigma * sigma)))
+    return F(np.exp(-x * x / (2.0 * sigma * sigma)))
 
 
-def _keys(x: float) -> float:
+def _keys(x: np.float32) -> np.float32:
     if x >= 2.0:
-        return 0.0
+        return F(0)
     if x >= 1.0:
-        return ((-0.5 * x + 2.5) * x - 4.0) * x + 2.0
-    return ((1.5 * x - 2.5) * x) * x + 1.0
+        return F(((-0.5 * x + 2.5) * x - 4.0) * x + 2.0)
+    return F(((1.5 * x - 2.5) * x) * x + 1.0)
 
 
-def _mitchell(x: float) -> float:
+def _mitchell(x: np.float32) -> np.float32:
     if x >= 2.0:
-        return 0.0
+        return F(0)
     if x >= 1.0:
-        return (((-7.0 / 18.0) * x + 2.0) * x - 10.0 / 3.0) * x + 16.0 / 9.0
-    return (((7.0 / 6.0) * x - 2.0) * x) * x + 8.0 / 9.0
+        return F((((-7.0 / 18.0) * x + 2.0) * x - 10.0 / 3.0) * x + 16.0 / 9.0)
+    return F((((7.0 / 6.0) * x - 2.0) * x) * x + 8.0 / 9.0)
 
 
-def _box(x: float) -> float:
-    return 1.0 if x < 0.5 else 0.5 if x == 0.5 else 0.0
+def _box(x: np.float32) -> np.float32:
+    return F(1.0 if x < 0.5 else 0.5 if x == 0.5 else 0.0)
 
 
 _KERNELS: dict[str, tuple[float, Any]] = {
@@ -181,7 +182,7 @@ _KERNELS: dict[str, tuple[float, Any]] = {
     "lanczos5": (5.0, _lanczos(5.0)),
     "gaussian": (1.5, _gaussian),
     "box": (0.5, _box),
-    "triangle": (1.0, lambda x: max(0.0, 1.0 - x)),
+    "triangle": (1.0, lambda x: max(F(0), F(1) - x)),
     "keyscubic": (2.0, _keys),
     "mitchellcubic": (2.0, _mitchell),
 }
