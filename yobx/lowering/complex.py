@@ -80,27 +80,30 @@ def exponential(g: GraphBuilder, x: str, outputs: list[str] | None = None) -> st
 
 
 def _dft(g: GraphBuilder, x: str, axis: int, **flags: Any) -> str:
-    """Emit ``DFT`` over one axis, counted from the end and before the pairs.
-
-    onnxruntime loses digits where the length is no power of two: those are computed in float64.
-    """
-    dtype = g.get_type(x)
-    length = (dims(g, x) or [None])[axis - 1 if g.get_rank(x) else 0]
-    exact = length is not None and length & (length - 1) == 0
-    wide = g.op.Unsqueeze(x if exact else cast(g, x, np.float64), np.array([0], np.int64))
+    """Emit ``DFT`` over one axis, counted from the end and before the pairs."""
+    wide = g.op.Unsqueeze(x, np.array([0], np.int64))
     place = (g.get_rank(wide) or 0) - 1 + axis
     if g.opset("") >= 20:
         done = g.op.DFT(wide, None, np.array(place, np.int64), **flags)
     else:
         done = g.op.DFT(wide, axis=place, **flags)
-    return cast(g, g.op.Squeeze(done, np.array([0], np.int64)), dtype)
+    return str(g.op.Squeeze(done, np.array([0], np.int64)))
+
+
+def _exact(g: GraphBuilder, x: str, lengths: Sequence[Dim | None]) -> str:
+    """Widen pairs unless all lengths are powers of two: onnxruntime loses digits in the others."""
+    if all(isinstance(n, int) and n & (n - 1) == 0 for n in lengths):
+        return x
+    return cast(g, x, np.float64)
 
 
 def fft(g: GraphBuilder, x: str, axes: Sequence[int], *, inverse: bool) -> str:
     """Emit the Fourier transform of pairs over ``axes`` (negative, before the pairs)."""
+    sizes = dims(g, x) or [None] * (g.get_rank(x) or 0)
+    done = _exact(g, x, [sizes[axis - 1] for axis in axes])
     for axis in axes:
-        x = _dft(g, x, axis, inverse=int(inverse))
-    return x
+        done = _dft(g, done, axis, inverse=int(inverse))
+    return cast(g, done, g.get_type(x))
 
 
 def fit_axis(g: GraphBuilder, x: str, axis: int, size: Dim, tail: int) -> str:
@@ -122,8 +125,9 @@ def rfft(g: GraphBuilder, x: str, sizes: Sequence[Dim]) -> str:
     """Emit the one-sided transform of a real tensor over its last ``len(sizes)`` axes."""
     for i, size in enumerate(sizes):
         x = fit_axis(g, x, i - len(sizes), size, 0)
-    pairs = _dft(g, g.op.Unsqueeze(x, _LAST), -1, onesided=1)
-    return fft(g, pairs, [-i for i in range(2, len(sizes) + 1)], inverse=False)
+    axes = [-i for i in range(1, len(sizes) + 1)]
+    pairs = _dft(g, _exact(g, str(g.op.Unsqueeze(x, _LAST)), sizes), -1, onesided=1)
+    return cast(g, fft(g, pairs, axes[1:], inverse=False), g.get_type(x))
 
 
 def irfft(g: GraphBuilder, x: str, sizes: Sequence[Dim]) -> str:
@@ -136,11 +140,12 @@ def irfft(g: GraphBuilder, x: str, sizes: Sequence[Dim]) -> str:
     )
     for i, size in enumerate(sizes[:-1]):
         x = fit_axis(g, x, i - len(sizes), size, 1)
-    x = fit_axis(g, x, -1, half, 1)
+    x, dtype = fit_axis(g, x, -1, half, 1), g.get_type(x)
+    x = _exact(g, x, sizes)
     x = fft(g, x, [-i for i in range(2, len(sizes) + 1)], inverse=True)
     place = np.array([(g.get_rank(x) or 0) - 2], np.int64)
     # The other half is the mirrored conjugate: elements (n - 1) // 2 down to 1.
     top = g.op.Div(g.op.Sub(length, one), two)
     mirrored = g.op.Slice(x, top, np.array([0], np.int64), place, np.array([-1], np.int64))
     whole = g.op.Concat(x, conjugate(g, mirrored), axis=-2)
-    return parts(g, _dft(g, whole, -1, inverse=1))[0]
+    return cast(g, parts(g, _dft(g, str(whole), -1, inverse=1))[0], dtype)

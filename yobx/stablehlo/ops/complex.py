@@ -12,6 +12,7 @@ import numpy as np
 
 from yobx.lowering import complex as packed
 from yobx.lowering import complex_parts as pairs
+from yobx.lowering.casts import cast
 from yobx.lowering.trigonometric import atan2
 from yobx.stablehlo.op import Op
 from yobx.stablehlo.registry import register_stablehlo_op_converter
@@ -104,9 +105,11 @@ def convert_complex_divide(g: GraphBuilder, op: Op) -> Results:
 
 @register_stablehlo_op_converter("stablehlo.power", complex_parts="pair")
 def convert_complex_power(g: GraphBuilder, op: Op) -> Results:
-    """``x ** y`` with the principal logarithm of ``x``."""
+    """``x ** y`` with the principal logarithm of ``x``; its rounding grows with the exponent."""
     elements = _Elements(op)
-    return elements.result(*pairs.power(g, elements.pair(0), elements.pair(1), atan2))
+    x, y = (tuple(cast(g, part, np.float64) for part in elements.pair(i)) for i in (0, 1))
+    made = pairs.power(g, (x[0], x[1]), (y[0], y[1]), atan2)
+    return elements.result(*(cast(g, part, op.out_dtype()) for part in made))
 
 
 @register_stablehlo_op_converter("stablehlo.log", complex_parts="pair")

@@ -14,12 +14,11 @@ from yobx.lowering.factorise import (
 )
 from yobx.lowering.layout import matrix_transpose
 from yobx.lowering.linalg import cholesky
-from yobx.lowering.transcendental import in_float32
 from yobx.stablehlo.op import Op
 from yobx.stablehlo.registry import register_stablehlo_op_converter
 from yobx.xbuilder import GraphBuilder
 
-__all__ = ["lapack_names", "matrix_size", "solve_triangular"]
+__all__ = ["in_float64", "lapack_names", "matrix_size", "solve_triangular"]
 
 
 def lapack_names(routine: str) -> tuple[str, ...]:
@@ -33,6 +32,11 @@ def matrix_size(op: Op, axis: int, index: int = 0) -> int:
     if size is None:
         raise op.unsupported("a matrix of symbolic size", "Fix the last two sizes.")
     return size
+
+
+def in_float64(op: Op, index: int = 0) -> str:
+    """An operand widened: elimination amplifies rounding as much as the matrix does."""
+    return cast(op.g, op.x(index), np.float64)
 
 
 @register_stablehlo_op_converter(lapack_names("potrf"))
@@ -53,7 +57,7 @@ def convert_stablehlo_cholesky(g: GraphBuilder, op: Op) -> str:
 
 def _cholesky(op: Op, a: str) -> tuple[str, str]:
     g, n = op.g, matrix_size(op, -1)
-    factor = cholesky(g, a)
+    factor = cast(g, cholesky(g, cast(g, a, np.float64)), g.get_type(a))
     bad = cast(g, g.op.IsNaN(factor), np.int32)
     # LAPACK leaves what is above the diagonal as it was
     rows = np.arange(n)
@@ -88,44 +92,48 @@ def convert_triangular_solve(g: GraphBuilder, op: Op) -> str:
 
 def solve_triangular(op: Op, *, left: bool, lower: bool, transposed: bool, unit: bool) -> str:
     """Emit the solution of ``op(a) x = b`` or ``x op(a) = b``."""
-    g, a, b = op.g, op.x(0), op.x(1)
-    dtype = g.get_type(a)
-    a, b = (in_float32(g, v) for v in (a, b))
+    g, a, b = op.g, in_float64(op, 0), in_float64(op, 1)
     if not left:  # x a = b is a' x' = b'
         b, transposed = matrix_transpose(g, b), not transposed
     if transposed:
         a, lower = matrix_transpose(g, a), not lower
     x = triangular_solution(g, a, b, matrix_size(op, -1), lower=lower, unit=unit)
-    return cast(g, x if left else matrix_transpose(g, x), dtype)
+    return cast(g, x if left else matrix_transpose(g, x), op.out_dtype())
 
 
 @register_stablehlo_op_converter(lapack_names("getrf"))
 def convert_lu(g: GraphBuilder, op: Op) -> tuple[str, str, str]:
     """LU factors in one matrix, pivot rows counted from 1, and whether a pivot is 0."""
-    found = lu(g, op.x(), matrix_size(op, -2), matrix_size(op, -1))
+    found = lu(g, in_float64(op), matrix_size(op, -2), matrix_size(op, -1))
     numbers = cast(g, g.op.Add(found.places, np.array(1)), np.int32)
-    is_zero = cast(g, g.op.Equal(found.pivots, op.scalar(0)), np.int32)
-    return found.factors, numbers, str(g.op.ReduceMax(is_zero, np.array([-1]), keepdims=0))
+    is_zero = cast(g, g.op.Equal(found.pivots, np.array(0.0)), np.int32)
+    factors = cast(g, found.factors, op.out_dtype())
+    return factors, numbers, str(g.op.ReduceMax(is_zero, np.array([-1]), keepdims=0))
 
 
 @register_stablehlo_op_converter(lapack_names("geqrf"))
 def convert_qr(g: GraphBuilder, op: Op) -> tuple[str, str]:
     """Householder vectors below R, and their factors."""
-    return householder(g, op.x(), matrix_size(op, -2), matrix_size(op, -1))
+    made = householder(g, in_float64(op), matrix_size(op, -2), matrix_size(op, -1))
+    return cast(g, made[0], op.out_dtype()), cast(g, made[1], op.out_dtype())
 
 
 @register_stablehlo_op_converter(lapack_names("orgqr"))
 def convert_householder_product(g: GraphBuilder, op: Op) -> str:
     """Product of the reflections that ``geqrf`` stored."""
     sizes = matrix_size(op, -2), matrix_size(op, -1)
-    return householder_product(g, op.x(0), op.x(1), sizes, matrix_size(op, -1, 1))
+    vectors, taus = in_float64(op, 0), in_float64(op, 1)
+    made = householder_product(g, vectors, taus, sizes, matrix_size(op, -1, 1))
+    return cast(g, made, op.out_dtype())
 
 
 @register_stablehlo_op_converter(lapack_names("gtsv"))
 def convert_tridiagonal_solve(g: GraphBuilder, op: Op) -> tuple[str, ...]:
     """Solve a tridiagonal system by Gaussian elimination without pivoting."""
-    lower, main, upper, b = op.xs()
-    solution = solve_tridiagonal(g, (lower, main, upper), b, matrix_size(op, -1))
+    lower, main, upper, _ = op.xs()
+    wide = [in_float64(op, i) for i in range(4)]
+    found = solve_tridiagonal(g, (wide[0], wide[1], wide[2]), wide[3], matrix_size(op, -1))
+    solution = cast(g, found, op.out_dtype(3))
     shape = op.out_type(4).static_shape() or ()
     flag = g.make_initializer(None, np.zeros(shape, np.int32))
     return lower, main, upper, solution, flag

@@ -16,6 +16,8 @@ from yobx.stablehlo.tensor import Tensor, full_tensor
 from yobx.xbuilder import GraphBuilder
 
 _REDUCTIONS = {"add": "Sum", "mul": "Prod", "max": "Max", "min": "Min"}
+#: XLA rounds a half-precision result after every element; a loop over more would be too slow.
+_ROUNDED = 1024
 _BOOL = {"or": "max", "and": "min", "max": "max", "min": "min", "mul": "min", "add": "max"}
 
 
@@ -28,7 +30,7 @@ def convert_reduce(g: GraphBuilder, op: Op) -> Any:
     kind = monoid(block) if count == 1 else None
     if kind is not None and op.out_dtype() == np.bool_:
         kind = _BOOL.get(kind, kind)
-    if kind in _REDUCTIONS:
+    if kind in _REDUCTIONS and not _rounds_often(op, kind or "", axes):
         return _reduce(op, kind or "", axes)
     pair = arg_reduction(block) if count == 2 else None
     if pair is not None and _is_iota(op.source.operands[1], axes):
@@ -44,6 +46,14 @@ def convert_complex_reduce(g: GraphBuilder, op: Op) -> Any:
         return _fold(op, op.ints("dimensions"))
     views = [Op(source, op.scope, column) for column in zip(*op.parts, strict=True)]
     return [tuple(convert_reduce(g, view) for view in views)]
+
+
+def _rounds_often(op: Op, kind: str, axes: tuple[int, ...]) -> bool:
+    """Whether the result depends on rounding between the elements, and these are few."""
+    if op.out_dtype().name not in ("float16", "bfloat16") or kind not in ("add", "mul"):
+        return False
+    sizes = [op.in_type().shape[axis] for axis in axes]
+    return None not in sizes and 1 < np.prod([s or 0 for s in sizes]) <= _ROUNDED
 
 
 def _reduce(op: Op, kind: str, axes: tuple[int, ...]) -> str:

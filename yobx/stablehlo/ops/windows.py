@@ -24,6 +24,7 @@ from .reshaping import reverse
 from .slicing import pad_or_crop, spread_apart
 
 Pooling = Callable[[str, Window, list[tuple[int, int]]], str]
+_HALVES = ("float16", "bfloat16")
 _EMITTERS = {"add": "Add", "mul": "Mul", "max": "Max", "min": "Min"}
 
 
@@ -127,8 +128,11 @@ def _cumulative_axis(op: Op, windows: _Windows) -> int | None:
 
 def cumulative(op: Op, block: ir.Block, x: str, axis: int, *, reverse_order: bool) -> str:
     """Emit running sums, products, maxima or whatever a region computes, along an axis."""
-    g, size = op.g, op.dims(0)[axis]
-    if monoid(block) == "add" and op.out_dtype() != np.bool_:
+    g, size, kind = op.g, op.dims(0)[axis], monoid(block)
+    if op.out_dtype().name in _HALVES and kind in ("add", "mul"):
+        # XLA rounds after every element
+        return running(op, block, x, axis, reverse_order=reverse_order)
+    if kind == "add" and op.out_dtype() != np.bool_:
         return str(op.emit.CumSum(x, np.array(axis), reverse=int(reverse_order)))
     if size is None or not size.is_int():
         return running(op, block, x, axis, reverse_order=reverse_order)
