@@ -15,7 +15,18 @@ from yobx.lowering.legalise import legal
 from yobx.lowering.reduce import reduce
 from yobx.lowering.scatter import scatter_nd
 from yobx.lowering.segments import counts_of
-from yobx.tensorflow.ops._op import ALL, FLOATS, INTS, NUMBERS, out_dtype, rank, unsupported
+from yobx.tensorflow.ops._op import (
+    ALL,
+    FLOATS,
+    INTS,
+    NUMBERS,
+    UINTS,
+    attr,
+    dims,
+    out_dtype,
+    rank,
+    unsupported,
+)
 from yobx.tensorflow.register import register_tf_op_converter
 from yobx.xbuilder import GraphBuilder
 
@@ -83,6 +94,30 @@ def convert_ragged_gather(g: GraphBuilder, sts: dict[str, Any], outputs: list[st
     place = g.op.Add(g.op.Sub(position, g.op.Gather(new, row)), g.op.Gather(first, row))
     cast(g, new, out_dtype(op, 0), outputs=outputs[:1])
     return str(g.op.Gather(values, place, axis=0, outputs=outputs[1:2], name=op.name))
+
+
+@register_tf_op_converter(
+    "RaggedBincount", dtypes={"Tidx": ("int32", "int64"), "T": (*FLOATS, *INTS, *UINTS)}
+)
+def convert_ragged_bincount(
+    g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any
+) -> str:
+    """Occurrences (or weights) of each number in each row of a ragged tensor."""
+    splits, values, size = (shapes.vector(g, i.name) for i in op.inputs[:3])
+    inside = g.op.And(g.op.GreaterOrEqual(values, np.array(0, np.int64)), g.op.Less(values, size))
+    # What is outside falls into a column that is cut off.
+    column = g.op.Unsqueeze(g.op.Where(inside, values, size), _ONE)
+    places = g.op.Concat(g.op.Unsqueeze(_row_of_each(g, splits), _ONE), column, axis=1)
+    rows = g.op.Sub(g.op.Shape(splits), _ONE)
+    dtype = op.outputs[0].dtype.as_numpy_dtype
+    base = g.op.Expand(np.array(0, dtype), g.op.Concat(rows, g.op.Add(size, _ONE), axis=0))
+    binary, weights = bool(attr(op, "binary_output")), dims(g, op, 3)
+    if binary or (weights is not None and 0 in weights):
+        updates = g.op.Expand(np.array(1, dtype), g.op.Shape(values))
+    else:
+        updates = shapes.flatten(g, op.inputs[3].name)
+    full = scatter_nd(g, base, places, updates, "none" if binary else "add", name=op.name)
+    return str(g.op.Slice(full, _ZERO, size, _ONE, outputs=outputs[:1]))
 
 
 @register_tf_op_converter("SparseToDense", dtypes=ALL)
