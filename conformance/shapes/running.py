@@ -167,6 +167,7 @@ class Checker:
                 self.size(descriptor.length, len(got), f"length of {what}")
             for i, item in enumerate(got):
                 self.value(descriptor.element(i), item, f"{what}[{i}]")
+                self.shared(descriptor, np.asarray(item), f"{what}[{i}]")
             return
         if not isinstance(descriptor, OptimTensor):
             return
@@ -186,6 +187,19 @@ class Checker:
             for element, number in zip(descriptor.value, flat, strict=True):
                 if element is not None:
                     self.size(element, int(number), f"contents of {what}")
+
+    def shared(self, sequence: OptimSequence, item: Array, what: str) -> None:
+        """Compare an element with the sizes that all elements are said to share.
+
+        Raises:
+            RefutedError: The rank differs.
+        """
+        if sequence.elem_dims is None:
+            return
+        _require(len(sequence.elem_dims) == item.ndim, what, sequence, item.shape)
+        for axis, dim in enumerate(sequence.elem_dims):
+            if dim is not None:
+                self.size(dim, item.shape[axis], f"axis {axis} of {what}")
 
     def finish(self, context: ShapesContext) -> None:
         """Solve the symbols one by one, then compare every statement, bound and equality.

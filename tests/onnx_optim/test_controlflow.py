@@ -439,3 +439,61 @@ def test_a_condition_of_an_enclosing_graph_is_found() -> None:
     )
     feeds = [{"x": floats(n, 4), "w": floats(2, 4)} for n in (1, 2)]
     assert dims(check_model(model, feeds), "y") == ["n", 4]
+
+
+def test_elements_of_earlier_iterations_have_other_sizes() -> None:
+    model = parse("""
+        g (int64 trips, bool go, float[4] x) => (same, a, b) {
+          empty = SequenceEmpty <dtype = 7> ()  none = Constant <value_int = 0> ()
+          same, s = Loop (trips, go, none, empty) <
+            body = body (int64 i, bool c, int64 equal, seq(int64) kept) => (k, more, all) {
+              k = Identity (c)  zero = Constant <value_int = 0> ()
+              f = Cast <to = 1> (i)  d = Sub (x, f)  r = Relu (d)  found = NonZero (r)
+              all = SequenceInsert (kept, found)  first = SequenceAt (all, zero)
+              p = Size (first)  q = Size (found)  e = Equal (p, q)  t = Cast <to = 7> (e)
+              more = Add (equal, t)
+            }>
+          zero = Constant <value_int = 0> ()  one = Constant <value_int = 1> ()
+          a = SequenceAt (s, zero)  b = SequenceAt (s, one)
+        }""")
+    feeds = [
+        {"trips": np.array(n), "go": np.array(True), "x": np.arange(4, dtype=np.float32)}
+        for n in (2, 3)
+    ]
+    context = check_model(model, feeds)
+    assert dims(context, "a") == [1, "SequenceAt_a_d1"]
+    body = context.subgraph_context(2, "body")
+    assert dims(body, "first") == [1, "SequenceAt_first_d1"]
+
+
+def test_what_is_written_into_a_mapped_body_holds_for_each_element() -> None:
+    model = parse("""
+        g (float[2, 3] x, float[4, 3] y) => (p, q) {
+          s = SequenceConstruct (x, y)
+          m = SequenceMap (s) <
+            body = b (float[r, c] e) => (float[r2, c2] o) {
+              k = Relu (e)  o = Concat <axis = 0> (k, e)
+            }>
+          zero = Constant <value_int = 0> ()  one = Constant <value_int = 1> ()
+          p = SequenceAt (m, zero)  q = SequenceAt (m, one)
+        }""")
+    context = check_model(model, [{"x": floats(2, 3), "y": floats(4, 3)}])
+    assert (dims(context, "p"), dims(context, "q")) == ([4, 3], [8, 3])
+    body = infer_shapes(model).graph.node[1].attribute[0].g
+    size = body.value_info[0].type.tensor_type.shape.dim[0]
+    assert size.WhichOneof("value") != "dim_value"
+
+
+def test_mapped_bodies_inside_each_other_take_no_exponential_time() -> None:
+    depth, text = 5, "o0 = Relu (e1)"
+    for level in range(1, depth + 1):
+        source = f"e{level + 1}" if level < depth else "x"
+        many = ", ".join([source] * 15 + ["w"])
+        text = f"""s{level} = SequenceConstruct ({many})
+          m{level} = SequenceMap (s{level}) <
+            body = b{level} (float[?, 3] e{level}) => (o{level - 1}) {{ {text} }}>
+          o{level} = ConcatFromSequence <axis = 0> (m{level})"""
+    model = parse(f"g (float[n, 3] x, float[2, 3] w) => (o{depth}) {{ {text} }}")
+    context = infer(model)
+    assert dims(context, f"o{depth}") is not None
+    assert len(context.session.origins) < 500

@@ -266,3 +266,31 @@ def test_random_bytes_never_crash(tmp_path: Path) -> None:
             infer_shapes(path)
         except (InvalidModelError, ShapeError):
             continue
+
+
+def test_sizes_that_no_message_can_hold_are_left_open() -> None:
+    model = parse("g (float[4611686018427387904, 3] x) => (y) { y = Concat <axis = 0> (x, x) }")
+    written = infer_shapes(model)
+    dims_written = written.graph.output[0].type.tensor_type.shape.dim
+    assert [d.WhichOneof("value") for d in dims_written] == [None, "dim_value"]
+
+
+@pytest.mark.parametrize("suffix", [".textproto", ".onnxtxt", ".onnxjson", ".onnx"])
+def test_damaged_files_of_every_format_get_one_error(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"model{suffix}"
+    path.write_text("zzz")
+    with pytest.raises(InvalidModelError, match="whole ONNX model"):
+        infer_shapes(path)
+
+
+def test_stored_integers_that_do_not_fit_their_shape_are_not_read() -> None:
+    model = parse("g (float[n, 3] x) => (y) { y = Reshape (x, w) }")
+    model.graph.initializer.add(name="w", data_type=TensorProto.INT64, dims=[2], raw_data=b"123")
+    assert infer(model).get("y").rank() == 2
+
+
+def test_constants_of_different_rank_are_not_joined() -> None:
+    model = parse("""
+        g () => (y) <int64[1] a = {1}, int64[1, 1] b = {2}> { y = Concat <axis = 0> (a, b) }""")
+    with pytest.raises(ShapeError, match="ranks 1 and 2"):
+        infer(model)

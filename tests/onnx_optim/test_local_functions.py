@@ -252,3 +252,21 @@ def test_a_loop_without_iteration_in_the_only_call() -> None:
           }>
         }"""
     assert dims(check_model(parse(text), [{"x": floats(2, 3)}]), "y") == [0, 2]
+
+
+def test_calls_that_grow_exponentially_end() -> None:
+    depth = 40
+    model = parse(HEADER + "g (float[n, 3] x) => (y) { y = loc.F0 (x) }")
+    for level in range(depth):
+        function = model.functions.add(domain="loc", name=f"F{level}", input=["a"], output=["b"])
+        function.opset_import.add(domain="", version=20)
+        function.opset_import.add(domain="loc", version=1)
+        below = f"F{level + 1}" if level + 1 < depth else "F_last"
+        function.node.add(op_type=below, domain="loc", input=["a"], output=["c"])
+        function.node.add(op_type=below, domain="loc", input=["c"], output=["b"])
+    last = model.functions.add(domain="loc", name="F_last", input=["a"], output=["b"])
+    last.opset_import.add(domain="", version=20)
+    last.node.add(op_type="NonZero", input=["a"], output=["b"])
+    context = infer(model)
+    assert not context.get("y").shape.has_rank()
+    assert "more than" in str(context.explain("y"))

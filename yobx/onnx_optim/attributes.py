@@ -108,9 +108,9 @@ def _integers(number: int, dims: tuple[int, ...], raw: bytes) -> OptimTensor:
     """Descriptor of integers in the wire's byte order; equal ones are one object."""
     dtype = TensorType(number)
     stored = np.dtype(f"<i{to_numpy(dtype).itemsize}")
-    array = np.frombuffer(raw, dtype=stored)
-    if array.size != math.prod(dims):
+    if len(raw) != math.prod(dims) * stored.itemsize:
         return _plain(number, dims)
+    array = np.frombuffer(raw, dtype=stored)
     return OptimTensor(dtype, OptimShape(dims), constant=array.reshape(dims))
 
 

@@ -178,8 +178,10 @@ class Constraints:
         """Take over the facts of a context that certainly runs."""
         for a, b in other._equal:
             self.add(a, b)
-        for a, b in other._at_most:
-            self.add_at_most(a, b)
+        news = other._at_most.keys() - self._at_most.keys()
+        if news:  # found possible where they come from
+            self._at_most.update(dict.fromkeys(p for p in other._at_most if p in news))
+            self.token = next(_TOKENS)
 
     def clear(self) -> None:
         """Forget what was recorded here."""

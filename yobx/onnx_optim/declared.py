@@ -189,7 +189,7 @@ class Declarations:
                     declared.elem_dtype,
                     inferred.elem_shapes,
                     length=inferred.length,
-                    elem_shape=None if inferred.elem_shapes is not None else inferred.elem_shape,
+                    elem_dims=None if inferred.elem_shapes is not None else inferred.elem_dims,
                 )
             same_kind = declared.elem_dtype in (TensorType.kUndefined, inferred.elem_dtype)
         is_map = isinstance(inferred, OptimTensor) and inferred.dtype.is_map

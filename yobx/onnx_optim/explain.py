@@ -86,7 +86,9 @@ def describe(descriptor: Descriptor) -> str:
         return f"optional({describe(descriptor.element)}), present: {descriptor.present.value}"
     if isinstance(descriptor, OptimSequence):
         length = "?" if descriptor.length is None else str(descriptor.length)
-        return f"seq of {length} x {descriptor.elem_dtype.name[1:].lower()}{descriptor.elem_shape}"
+        return (
+            f"seq of {length} x {descriptor.elem_dtype.name[1:].lower()}{descriptor.shown_shape()}"
+        )
     if descriptor.dtype.is_map:
         return descriptor.dtype.onnx_text()
     kind = "?" if descriptor.dtype == TensorType.kUndefined else descriptor.dtype.name[1:].lower()
@@ -98,8 +100,7 @@ def symbols_in(descriptor: Descriptor) -> frozenset[str]:
     if isinstance(descriptor, OptimOptional):
         return symbols_in(descriptor.element)
     if isinstance(descriptor, OptimSequence):
-        length = frozenset[str]() if descriptor.length is None else descriptor.length.symbols()
-        return length | descriptor.elem_shape.symbols()
+        return descriptor.symbols()
     return descriptor.shape.symbols()
 
 
@@ -108,7 +109,8 @@ def is_vague(descriptor: Descriptor) -> bool:
     if isinstance(descriptor, OptimOptional):
         return is_vague(descriptor.element)
     if isinstance(descriptor, OptimSequence):
-        return descriptor.length is None or not descriptor.elem_shape.has_rank()
+        dims = descriptor.elem_dims
+        return descriptor.length is None or dims is None or None in dims
     if descriptor.dtype.is_map:
         return False
     return descriptor.dtype == TensorType.kUndefined or not descriptor.shape.has_rank()

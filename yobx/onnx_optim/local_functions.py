@@ -22,6 +22,9 @@ __all__ = ["FUNCTION", "call_steps", "expand_local_function_call", "has_one_call
 FUNCTION = "function"
 """Attribute name under which the context of a function body is kept."""
 
+MAX_NESTED_CALLS = 10_000
+"""So many calls in function bodies are inferred; their number may grow exponentially."""
+
 Calls = Generator[Any, Any, "tuple[Descriptor, ...]"]
 
 
@@ -84,6 +87,11 @@ def call_steps(view: NodeView, function: onnx.FunctionProto) -> Calls:
             outputs: tuple[Descriptor, ...] = cached[1]
             view.context.register_subgraph_context(view.index, FUNCTION, child)
             return outputs
+    session = view.context.session
+    session.nested_calls += bool(chain)
+    if session.nested_calls > MAX_NESTED_CALLS:
+        reason = f"the functions of the model call each other more than {MAX_NESTED_CALLS} times"
+        return unknown_outputs(view, reason)
     child = ShapesContext(
         {o.domain: o.version for o in function.opset_import}, parent=view.context, isolated=True
     )
@@ -97,7 +105,6 @@ def call_steps(view: NodeView, function: onnx.FunctionProto) -> Calls:
         else:
             child.set_value(name, descriptor)
     view.context.register_subgraph_context(view.index, FUNCTION, child)
-    session = view.context.session
     mark = session.checkpoint()
     found: list[Descriptor] = yield body_steps(child, function)
     result = tuple(found)

@@ -6,7 +6,13 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from yobx.onnx_optim.optim_dim import OptimDim
-from yobx.onnx_optim.optim_sequence import Descriptor, OptimOptional, OptimSequence, Presence
+from yobx.onnx_optim.optim_sequence import (
+    Descriptor,
+    OptimOptional,
+    OptimSequence,
+    Presence,
+    common_dims,
+)
 from yobx.onnx_optim.optim_shape import UNKNOWN_SHAPE, OptimShape
 from yobx.onnx_optim.optim_tensor import UNKNOWN_TENSOR, OptimTensor
 from yobx.onnx_optim.tensor_type import TensorType
@@ -92,12 +98,10 @@ def _merge_sequences(a: OptimSequence, b: OptimSequence, dim_for: DimFor) -> Opt
     if a.elem_shapes is not None and a.elem_shapes == b.elem_shapes:
         return OptimSequence(dtype, a.elem_shapes)
     if a.is_empty():  # says nothing of the elements the other may have
-        shape = b.elem_shape
-    elif b.is_empty() or a.elem_shape == b.elem_shape:
-        shape = a.elem_shape
+        dims = b.elem_dims
     else:
-        shape = UNKNOWN_SHAPE
-    return OptimSequence(dtype, length=length, elem_shape=shape)
+        dims = a.elem_dims if b.is_empty() else common_dims((a.elem_dims, b.elem_dims))
+    return OptimSequence(dtype, length=length, elem_dims=dims)
 
 
 def _merge_optionals(a: Descriptor, b: Descriptor, dim_for: DimFor) -> OptimOptional:

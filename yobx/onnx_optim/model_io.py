@@ -7,12 +7,18 @@ from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
 import onnx
+from google.protobuf import json_format, text_format
 from google.protobuf.message import DecodeError
 
 from yobx.errors import ArgumentError, InvalidModelError
 from yobx.onnx_optim.optim_dim import OptimDim
 
 __all__ = ["declared_symbols", "load_model", "run_order", "subgraphs"]
+
+_UNREADABLE = (
+    *(DecodeError, ValueError, onnx.parser.ParseError),
+    *(json_format.ParseError, text_format.ParseError),
+)
 
 
 class MissingInputError(InvalidModelError):
@@ -41,7 +47,7 @@ def load_model(source: onnx.ModelProto | str | os.PathLike[str]) -> onnx.ModelPr
             f"The model file must be readable. Received: {str(path)!r}: {error.strerror}.",
             argument="model",
         ) from None
-    except (DecodeError, ValueError, onnx.parser.ParseError) as error:
+    except _UNREADABLE as error:
         raise InvalidModelError(
             f"A model file must hold a whole ONNX model. Received: {str(path)!r}, "
             f"{path.stat().st_size} bytes, which cannot be read ({error}). It may be cut off or "

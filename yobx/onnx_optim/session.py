@@ -69,6 +69,7 @@ class Session:
         doubts: Declarations to be judged once all nodes have said which sizes are equal.
         assumptions: Equations that declarations claim and nothing proves.
         input_symbols: Symbols of the sizes of the graph's inputs.
+        nested_calls: Number of calls inferred in function bodies.
         declared_names: Generated symbol that each declared name stands for.
     """
 
@@ -89,7 +90,10 @@ class Session:
     assumptions: list[str] = field(default_factory=list)
     input_symbols: set[str] = field(default_factory=set)
     declared_names: dict[str, OptimDim] = field(default_factory=dict)
+    nested_calls: int = 0
     _taken: set[str] = field(default_factory=set)
+    _counts: dict[str, int] = field(default_factory=dict)
+    _numbered: dict[str, tuple[str, int]] = field(default_factory=dict)
     _unread: list[Callable[[], Iterable[str]]] = field(default_factory=list)
 
     def reserve(self, names: Iterable[str]) -> None:
@@ -107,11 +111,15 @@ class Session:
         base = _NOT_A_NAME.sub("_", hint).strip("_") or "d"
         if not base.isidentifier():
             base = f"d_{base}"
-        name, count = base, 1
+        # Counting goes on where it ended: many values may have one name in their functions.
+        count = self._counts.get(base, 0) + 1
+        name = base if count == 1 else f"{base}_{count}"
         while name in self._taken:
             count += 1
             name = f"{base}_{count}"
         self._taken.add(name)
+        self._counts[base] = count
+        self._numbered[name] = (base, count)
         return OptimDim(name)
 
     def checkpoint(self) -> int:
@@ -124,6 +132,8 @@ class Session:
             if name not in keep:
                 del self.origins[name]
                 self._taken.discard(name)
+                base, count = self._numbered.pop(name, (name, 1))
+                self._counts[base] = min(self._counts.get(base, count), count - 1)
 
     def local_symbols(self, mark: int) -> frozenset[str]:
         """Symbols made since the mark."""

@@ -14,7 +14,12 @@ from yobx.onnx_optim.driver import body_steps
 from yobx.onnx_optim.merging import merge
 from yobx.onnx_optim.node_view import NodeView
 from yobx.onnx_optim.optim_dim import OptimDim
-from yobx.onnx_optim.optim_sequence import Descriptor, OptimOptional, OptimSequence
+from yobx.onnx_optim.optim_sequence import (
+    Descriptor,
+    OptimOptional,
+    OptimSequence,
+    without_symbols,
+)
 from yobx.onnx_optim.optim_shape import UNKNOWN_SHAPE
 from yobx.onnx_optim.optim_tensor import UNKNOWN_TENSOR, OptimTensor
 from yobx.onnx_optim.tensor_type import TensorType
@@ -153,8 +158,9 @@ def fixed_point_steps(
         after = outputs[first_output : first_output + len(states)]
         after += [UNKNOWN_TENSOR] * (len(states) - len(after))
         known = dict(widening.symbols)
+        passing = session.local_symbols(before)
         joined = [
-            merge(old, new, widening.dim_for(i))
+            merge(old, outlasting(new, passing), widening.dim_for(i))
             for i, (old, new) in enumerate(zip(states, after, strict=True))
         ]
         if joined != states and attempt == MAX_PASSES - 2:
@@ -168,6 +174,26 @@ def fixed_point_steps(
         )
     local = session.local_symbols(before)
     return FixedPoint(child, states, outputs, dict(widening.symbols), local)
+
+
+def outlasting(descriptor: Descriptor, passing: frozenset[str]) -> Descriptor:
+    """A state at the end of an iteration, for the next one.
+
+    A sequence keeps the elements of earlier iterations, in which symbols had other values.
+    """
+    if isinstance(descriptor, OptimOptional):
+        inner = outlasting(descriptor.element, passing)
+        kept = descriptor.element if isinstance(inner, OptimOptional) else inner
+        return OptimOptional(kept, descriptor.present)
+    if not isinstance(descriptor, OptimSequence) or descriptor.elem_dims is None:
+        return descriptor
+    dims = without_symbols(descriptor.elem_dims, passing)
+    shapes = descriptor.elem_shapes or ()
+    if dims == descriptor.elem_dims and passing.isdisjoint(descriptor.symbols()):
+        return descriptor
+    if shapes and all(passing.isdisjoint(shape.symbols()) for shape in shapes):
+        return descriptor
+    return OptimSequence(descriptor.elem_dtype, length=descriptor.length, elem_dims=dims)
 
 
 def inputs_placed(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import onnx
 
@@ -20,6 +20,7 @@ from yobx.onnx_optim.tensor_type import (
 __all__ = ["descriptor_of_type", "type_of_descriptor"]
 
 NewDim = Callable[[int], OptimDim]
+_STORED_BITS = 64
 
 
 def dims_of_proto(shape: onnx.TensorShapeProto) -> list[OptimDim | None]:
@@ -84,13 +85,11 @@ def _sequence(proto: onnx.TypeProto, source: str) -> OptimSequence:
     if inner.WhichOneof("value") != "tensor_type":
         return OptimSequence(source=source)
     dtype = BY_NUMBER.get(inner.tensor_type.elem_type, TensorType.kUndefined)
-    shape = UNKNOWN_SHAPE
+    dims = None
     if inner.tensor_type.HasField("shape"):
-        dims = dims_of_proto(inner.tensor_type.shape)
         # An unnamed size may differ from element to element, so no symbol can stand for it.
-        if None not in dims:
-            shape = OptimShape([d for d in dims if d is not None])
-    return OptimSequence(dtype, elem_shape=shape, source=source)
+        dims = dims_of_proto(inner.tensor_type.shape)
+    return OptimSequence(dtype, elem_dims=dims, source=source)
 
 
 def type_of_descriptor(descriptor: Descriptor) -> onnx.TypeProto | None:
@@ -101,10 +100,10 @@ def type_of_descriptor(descriptor: Descriptor) -> onnx.TypeProto | None:
     if isinstance(descriptor, OptimSequence):
         if not descriptor.has_elem_dtype():
             return None
-        element = OptimTensor(descriptor.elem_dtype, descriptor.elem_shape)
-        inner = _tensor_type(element, onnx.TypeProto())
-        if inner is None:
-            return None
+        inner = onnx.TypeProto()
+        inner.tensor_type.elem_type = int(descriptor.elem_dtype)
+        if descriptor.elem_dims is not None:
+            write_dims(descriptor.elem_dims, inner.tensor_type.shape)
         proto.sequence_type.elem_type.CopyFrom(inner)
         return proto
     inside = type_of_descriptor(descriptor.element)
@@ -126,15 +125,17 @@ def _tensor_type(tensor: OptimTensor, proto: onnx.TypeProto) -> onnx.TypeProto |
         return proto
     proto.tensor_type.elem_type = int(dtype)
     if tensor.shape.has_rank():
-        write_shape(tensor.shape, proto.tensor_type.shape)
+        write_dims(tensor.shape.dims(), proto.tensor_type.shape)
     return proto
 
 
-def write_shape(shape: OptimShape, proto: onnx.TensorShapeProto) -> None:
-    """Store a shape, also that of a scalar."""
+def write_dims(dims: Sequence[OptimDim | None], proto: onnx.TensorShapeProto) -> None:
+    """Store a shape, also that of a scalar; a size that no message can hold is left open."""
     proto.SetInParent()
-    for dim in shape.dims():
-        if dim.is_int():
+    for dim in dims:
+        if dim is None or (dim.is_int() and dim.as_int().bit_length() >= _STORED_BITS):
+            proto.dim.add()
+        elif dim.is_int():
             proto.dim.add(dim_value=dim.as_int())
         else:
             proto.dim.add(dim_param=str(dim))

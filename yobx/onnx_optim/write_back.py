@@ -8,7 +8,7 @@ from itertools import islice
 import onnx
 
 from yobx.onnx_optim.context import ShapesContext
-from yobx.onnx_optim.local_functions import FUNCTION
+from yobx.onnx_optim.local_functions import FUNCTION, MAX_NESTED_CALLS
 from yobx.onnx_optim.merging import LENGTH, merge
 from yobx.onnx_optim.optim_dim import OptimDim
 from yobx.onnx_optim.optim_sequence import Descriptor, OptimOptional, OptimSequence
@@ -35,6 +35,8 @@ def write_back(model: onnx.ModelProto, context: ShapesContext) -> None:
         context: Context of its main graph.
     """
     calls = _write_graphs(model.graph, context)
+    if context.session.nested_calls > MAX_NESTED_CALLS:
+        return  # what holds in all calls is not known
     own = model.ir_version >= _FUNCTION_VALUE_INFO_IR
     for function in model.functions:
         key = (normal_domain(function.domain), function.name, function.overload)
@@ -179,10 +181,10 @@ def simplified(descriptor: Descriptor, context: ShapesContext) -> Descriptor:
         dims = [context.simplify(d) for d in descriptor.shape]
         return OptimTensor(descriptor.dtype, OptimShape(dims))
     if isinstance(descriptor, OptimSequence):
-        if not descriptor.elem_shape.has_rank():
+        if descriptor.elem_dims is None:
             return descriptor
-        dims = [context.simplify(d) for d in descriptor.elem_shape]
-        return OptimSequence(descriptor.elem_dtype, elem_shape=OptimShape(dims))
+        shared = [None if d is None else context.simplify(d) for d in descriptor.elem_dims]
+        return OptimSequence(descriptor.elem_dtype, elem_dims=shared)
     inner = simplified(descriptor.element, context)
     return descriptor if isinstance(inner, OptimOptional) else OptimOptional(inner)
 

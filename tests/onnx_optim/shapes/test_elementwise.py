@@ -183,3 +183,8 @@ def test_sizes_known_to_be_one_take_no_part(left, right, wanted):
     context.set("y", OptimTensor(T.FLOAT, [right]))
     compute_shapes(context, helper.make_node("Add", ["x", "y"], ["z"]))
     assert context.get("z").shape == [wanted]
+
+
+def test_prelu_of_a_slope_that_stretches_the_input(check, runtime_input):
+    (found,) = check("PRelu", [runtime_input(["n", 1]), runtime_input([5])], sizes=[{"n": 2}])
+    assert found.shape == ["n", 5]

@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 from onnx import TensorProto as T
+from onnx import helper
 
 from yobx.errors import ShapeError
+from yobx.onnx_optim import OptimTensor, ShapesContext, compute_shapes
 
 
 def ints(*values):
@@ -86,3 +88,11 @@ def test_one_hot(check, runtime_input):
         [runtime_input(["n"], T.INT64), runtime_input([], T.INT64, 3, 5), values],
         exact=False,
     )
+
+
+def test_compress_needs_a_vector_of_conditions():
+    context = ShapesContext({"": 21})
+    context.set("x", OptimTensor(T.FLOAT, [3]))
+    context.set("c", OptimTensor(T.BOOL, [], value=[1]))
+    with pytest.raises(ShapeError, match="vector"):
+        compute_shapes(context, helper.make_node("Compress", ["x", "c"], ["y"]))

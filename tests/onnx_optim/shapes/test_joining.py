@@ -171,3 +171,9 @@ def test_tile(check, runtime_input):
     check("Tile", [runtime_input(["n", 3]), runtime_input([2], T.INT64, 0, 3)], exact=False)
     (found,) = check("Tile", [ints(1, 2), ints(2)])
     assert found.constant.tolist() == [1, 2, 1, 2]
+
+
+def test_split_takes_an_empty_list_of_sizes_for_none(check, runtime_input):
+    inputs = [runtime_input([6, "n"]), runtime_input([0], T.INT64)]
+    found = check("Split", inputs, n_outputs=2, opset=13, axis=0)
+    assert [item.shape for item in found] == [[3, "n"], [3, "n"]]

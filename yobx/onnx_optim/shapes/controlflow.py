@@ -16,7 +16,13 @@ from yobx.onnx_optim.local_functions import has_one_call
 from yobx.onnx_optim.merging import LENGTH, DimFor, merge
 from yobx.onnx_optim.node_view import NodeView
 from yobx.onnx_optim.optim_dim import OptimDim
-from yobx.onnx_optim.optim_sequence import Descriptor, OptimOptional, OptimSequence
+from yobx.onnx_optim.optim_sequence import (
+    Descriptor,
+    OptimOptional,
+    OptimSequence,
+    common_dims,
+    without_symbols,
+)
 from yobx.onnx_optim.optim_shape import UNKNOWN_SHAPE, OptimShape
 from yobx.onnx_optim.optim_tensor import UNKNOWN_TENSOR, OptimTensor
 from yobx.onnx_optim.registry import register_shape_function
@@ -313,9 +319,7 @@ def _mentions(descriptor: Descriptor, names: frozenset[str]) -> bool:
     if isinstance(descriptor, OptimOptional):
         return _mentions(descriptor.element, names)
     if isinstance(descriptor, OptimSequence):
-        shapes = (descriptor.elem_shape, *(descriptor.elem_shapes or ()))
-        found = frozenset[str]().union(*(s.symbols() for s in shapes))
-        return not names.isdisjoint(found | (descriptor.length or OptimDim(0)).symbols())
+        return not names.isdisjoint(descriptor.symbols())
     values = (d for d in descriptor.value or () if d is not None)
     found = descriptor.shape.symbols().union(*(d.symbols() for d in values))
     return not names.isdisjoint(found)
@@ -337,10 +341,8 @@ def _resolved(
         length = descriptor.length
         if length is not None and not local.isdisjoint(length.symbols()):
             length = view.fresh(LENGTH, reason, output=output)
-        shape = descriptor.elem_shape
-        if not local.isdisjoint(shape.symbols()):
-            shape = UNKNOWN_SHAPE
-        return OptimSequence(descriptor.elem_dtype, length=length, elem_shape=shape)
+        dims = without_symbols(descriptor.elem_dims, local)
+        return OptimSequence(descriptor.elem_dtype, length=length, elem_dims=dims)
     value = [
         d if d is not None and local.isdisjoint(d.symbols()) else None
         for d in descriptor.value or ()
@@ -499,25 +501,43 @@ def sequence_map(view: NodeView) -> Steps:
     for other in view.inputs[1:]:
         if isinstance(other, OptimSequence) and other.length is not None and first.length:
             view.equal(first.length, other.length)
-    listed = [d.elem_shapes for d in view.inputs if isinstance(d, OptimSequence)]
-    count = len(listed[0]) if listed[0] is not None else 0
-    each = all(s is not None and len(s) == count for s in listed) and count <= MAX_ELEMENTS
-    positions: list[int | None] = list(range(count)) if each and count else [None]
+    positions = _positions(view)
     mark = view.context.session.checkpoint()
     runs: list[list[Descriptor]] = []
-    for position in positions:
-        inputs = [
-            d.element(position) if isinstance(d, OptimSequence) else d or UNKNOWN_TENSOR
-            for d in view.inputs
-        ]
+    # The last run is for any element: what it finds holds in all of them and is kept.
+    for position in [*positions, None]:
+        inputs = [_element(view, d, position) for d in view.inputs]
         _, outputs = yield infer_body_steps(view, "body", graph, inputs)
         runs.append(outputs)
     local = view.context.session.local_symbols(mark)
     results: list[Descriptor] = []
     for i in range(len(graph.output)):
-        column = [run[i] for run in runs]
-        results.append(_mapped(column, first.length, local, each=positions[0] is not None))
+        column = [run[i] for run in (runs[:-1] if positions else runs)]
+        results.append(_mapped(column, first.length, local, each=bool(positions)))
     return tuple(results)
+
+
+def _positions(view: NodeView) -> range:
+    """The elements for which the body is inferred one by one, because they differ."""
+    sequences = [d for d in view.inputs if isinstance(d, OptimSequence)]
+    counts = {None if d.elem_shapes is None else len(d.elem_shapes) for d in sequences}
+    count = counts.pop() if len(counts) == 1 else None
+    alike = all(d.elem_shape.has_rank() for d in sequences)
+    if count is None or count > MAX_ELEMENTS or alike or view.context.loop_depth:
+        return range(0)
+    return range(count)
+
+
+def _element(view: NodeView, descriptor: Descriptor | None, position: int | None) -> Descriptor:
+    """What one run of the body reads: an element of a sequence, or the whole value."""
+    if not isinstance(descriptor, OptimSequence):
+        return descriptor or UNKNOWN_TENSOR
+    dims = descriptor.elem_dims
+    if position is not None or dims is None:
+        return descriptor.element(position)
+    reason = "the elements may differ in this size"
+    named = [view.fresh(a, reason) if d is None else d for a, d in enumerate(dims)]
+    return OptimTensor(descriptor.elem_dtype, OptimShape(named))
 
 
 def _declared_dtype(value: onnx.ValueInfoProto) -> TensorType:
@@ -531,7 +551,12 @@ def _mapped(
     if len(tensors) != len(column):
         return OptimSequence(length=length)
     dtype = tensors[0].dtype
-    shapes = [t.shape if not _mentions(t, local) or each else UNKNOWN_SHAPE for t in tensors]
-    if each and all(s.has_rank() for s in shapes):
-        return OptimSequence(dtype, shapes)
-    return OptimSequence(dtype, length=length, elem_shape=shapes[0] if len(shapes) == 1 else None)
+    if each and all(t.shape.has_rank() for t in tensors):
+        return OptimSequence(dtype, [t.shape for t in tensors])
+    shared = common_dims(t.shape.dims() if t.shape.has_rank() else None for t in tensors)
+    dims = without_symbols(shared, local)
+    if dims is not None and None not in dims and length is not None and length.is_int():
+        count = length.as_int()
+        if 0 <= count <= MAX_ELEMENTS:
+            return OptimSequence(dtype, [[d for d in dims if d is not None]] * count)
+    return OptimSequence(dtype, length=length, elem_dims=dims)

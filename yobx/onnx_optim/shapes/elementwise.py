@@ -223,10 +223,11 @@ def comparison(node: NodeView) -> OptimTensor:
 def broadcast_only(node: NodeView) -> OptimTensor:
     """Operands broadcast to one shape; nothing is said of the values."""
     tensors = _operands(node)
-    if node.op_type == "PRelu":
-        # The slope stretches to the input, never the other way round.
+    shape = broadcast_shape(node, tensors)
+    if node.op_type == "PRelu" and not shape.has_rank():
+        # The slope stretches to the input; that the input does too is what some runtimes allow.
         return without_value(tensors[0])
-    return OptimTensor(_dtype_of(tensors), broadcast_shape(node, tensors))
+    return OptimTensor(_dtype_of(tensors), shape)
 
 
 @register("SwiGLU")

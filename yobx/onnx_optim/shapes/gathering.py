@@ -155,10 +155,12 @@ def compress(node: NodeView) -> OptimTensor:
         return node.unknown("the input's rank is not known", dtype=item.dtype)
     place = None if axis is None else axis_of(node, int(axis), len(dims))
     size = product(dims) if place is None else dims[place]
+    if length is not None and len(length) != 1:
+        node.fail(f"the condition must be a vector, its rank is {len(length)}")
     count = _true_count(condition.constant, size)
     if count is None:
         upper = size
-        if length is not None and len(length) == 1:
+        if length is not None:
             upper = OptimDim.min(size, length[0])
         count = node.fresh(place or 0, "the number of true conditions", upper=upper)
     if place is None:

@@ -115,7 +115,8 @@ def _concat_values(tensors: list[OptimTensor], axis: int, rank: int) -> OptimTen
         if len(joined) > MAX_ELEMENTS:
             return None
         return with_elements(first.dtype, (OptimDim(len(joined)),), joined)
-    if any(item.value is None and item.constant is None for item in tensors):
+    known = all(item.value is not None or item.constant is not None for item in tensors)
+    if not known or any(len(item.shape) != rank for item in tensors):
         return None
     if len({(*s[:axis], *s[axis + 1 :]) for s in (item.shape for item in tensors)}) > 1:
         return None  # NumPy refuses other sizes even of an input without elements
@@ -159,7 +160,8 @@ def _even_sizes(node: NodeView, size: OptimDim, count: int) -> list[OptimDim]:
 
 def _split_sizes(node: NodeView, axis: int, size: OptimDim, count: int) -> list[OptimDim]:
     given = argument(node, 1)
-    if given is not None:
+    # Runtimes take an empty list of sizes for an omitted one.
+    if given is not None and vector(given) != ():
         values = vector(given)
         if values is None:
             values = (None,) * count

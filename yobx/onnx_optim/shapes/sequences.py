@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from yobx.onnx_optim.node_view import NodeView
 from yobx.onnx_optim.optim_dim import OptimDim
-from yobx.onnx_optim.optim_sequence import OptimOptional, OptimSequence, Presence
+from yobx.onnx_optim.optim_sequence import (
+    ElemDims,
+    OptimOptional,
+    OptimSequence,
+    Presence,
+    common_dims,
+)
 from yobx.onnx_optim.optim_shape import OptimShape
 from yobx.onnx_optim.optim_tensor import OptimTensor
 from yobx.onnx_optim.registry import RuleResult
@@ -88,10 +95,20 @@ def at(node: NodeView) -> OptimTensor:
         node.fail(f"position {place} is outside a sequence of {len(shapes)} elements")
     if shapes and place is None:
         return _shared(node, sequence.elem_dtype, shapes)
-    found = sequence.element(place)
-    if not found.shape.has_rank():
-        return node.unknown("the element's shape is not known", dtype=found.dtype)
-    return found
+    if shapes:
+        found = sequence.element(place)
+        if not found.shape.has_rank():
+            return node.unknown("the element's shape is not known", dtype=found.dtype)
+        return found
+    if sequence.elem_dims is None:
+        return node.unknown("the elements' rank is not known", dtype=sequence.elem_dtype)
+    return tensor(sequence.elem_dtype, _chosen(node, sequence.elem_dims))
+
+
+def _chosen(node: NodeView, dims: Sequence[OptimDim | None]) -> Dims:
+    """The sizes of one element: what all share, and new symbols."""
+    reason = "the elements may differ in this size"
+    return tuple(node.fresh(a, reason) if d is None else d for a, d in enumerate(dims))
 
 
 def _shared(node: NodeView, dtype: TensorType, shapes: tuple[OptimShape, ...]) -> OptimTensor:
@@ -109,11 +126,10 @@ def _shared(node: NodeView, dtype: TensorType, shapes: tuple[OptimShape, ...]) -
     return tensor(dtype, merged)
 
 
-def _same_shape(sequence: OptimSequence, shape: OptimShape) -> OptimShape | None:
-    """The shape shared with one more element; that element's own for an empty sequence."""
-    if sequence.is_empty():
-        return shape
-    return shape if shape.has_rank() and sequence.elem_shape == shape else None
+def _with_one_more(sequence: OptimSequence, shape: OptimShape) -> ElemDims:
+    """What all elements share with one more; that element's own shape for an empty sequence."""
+    own = shape.dims() if shape.has_rank() else None
+    return own if sequence.is_empty() else common_dims((sequence.elem_dims, own))
 
 
 @register("SequenceInsert")
@@ -130,7 +146,7 @@ def insert(node: NodeView) -> OptimSequence:
             place += len(shapes) if place < 0 else 0
             return OptimSequence(dtype, [*shapes[:place], item.shape, *shapes[place:]])
     size = None if sequence.length is None else sequence.length + ONE
-    return OptimSequence(dtype, length=size, elem_shape=_same_shape(sequence, item.shape))
+    return OptimSequence(dtype, length=size, elem_dims=_with_one_more(sequence, item.shape))
 
 
 @register("SequenceErase")
@@ -147,7 +163,7 @@ def erase(node: NodeView) -> OptimSequence:
             del kept[place]
             return OptimSequence(sequence.elem_dtype, kept)
     size = None if sequence.length is None else sequence.length - ONE
-    return OptimSequence(sequence.elem_dtype, length=size, elem_shape=sequence.elem_shape)
+    return OptimSequence(sequence.elem_dtype, length=size, elem_dims=sequence.elem_dims)
 
 
 @register("ConcatFromSequence")
@@ -164,11 +180,14 @@ def concat_from_sequence(node: NodeView) -> OptimTensor:
             common = concat_dims(node, [(*dims, ONE) for dims in listed], rank)[:rank]
             return tensor(dtype, (*common[:axis], OptimDim(len(listed)), *common[axis:]))
         return tensor(dtype, concat_dims(node, listed, axis))
-    if not sequence.elem_shape.has_rank():
+    if sequence.elem_dims is None:
         return node.unknown("the elements' shapes are not known", dtype=dtype)
-    dims: Dims = sequence.elem_shape.dims()
-    axis = axis_of(node, int(node.attr("axis", 0)), len(dims) + stacked)
+    axis = axis_of(node, int(node.attr("axis", 0)), len(sequence.elem_dims) + stacked)
+    along = None if stacked else sequence.elem_dims[axis]
+    dims: Dims = _chosen(node, sequence.elem_dims)
     count = sequence.length
+    if not stacked and along is None:
+        return tensor(dtype, dims)
     if count is None:
         count = node.fresh(axis, "the length of the sequence is not known")
     if stacked:
@@ -219,17 +238,17 @@ def split_to_sequence(node: NodeView) -> OptimSequence:
     squeezed = argument(node, 1) is None and node.attr("keepdims", 1) == 0
     parts = _chunks(node, dims[axis])
 
-    def part(size: OptimDim) -> Dims:
+    def part(size: OptimDim | None) -> tuple[OptimDim | None, ...]:
         middle = () if squeezed else (size,)
         return (*dims[:axis], *middle, *dims[axis + 1 :])
 
     if parts.sizes is not None:
         numbers = known_ints(parts.sizes)
-        if numbers is not None and dims[axis].is_int() and sum(numbers) != dims[axis].as_int():
+        if numbers and dims[axis].is_int() and sum(numbers) != dims[axis].as_int():
             node.fail(f"sizes {numbers} do not add up to {dims[axis]}")
-        return OptimSequence(item.dtype, [OptimShape(part(size)) for size in parts.sizes])
-    common = None if parts.shared is None else OptimShape(part(parts.shared))
-    return OptimSequence(item.dtype, length=parts.count, elem_shape=common)
+        shapes = [OptimShape([d for d in part(size) if d is not None]) for size in parts.sizes]
+        return OptimSequence(item.dtype, shapes)
+    return OptimSequence(item.dtype, length=parts.count, elem_dims=part(parts.shared))
 
 
 @register("Optional")
