@@ -51,6 +51,27 @@ def test_transposed_convolution() -> None:
     assert kinds(after) == {"ConvTranspose": 1}
 
 
+@pytest.mark.parametrize(("op_type", "channels"), [("Conv", 130), ("ConvTranspose", 130)])
+def test_large_weights_are_scaled_as_they_are_written(op_type: str, channels: int) -> None:
+    sizes = (channels, 3) if op_type == "Conv" else (3, channels)
+    before = parse(
+        f"g (float[n, 3, 6, 5] x, float[1, {channels}, 1, 1] c, "
+        f"float[{sizes[0]}, {sizes[1]}, 2, 2] w) => (float[n, {channels}, h, v] y) {{ a = {op_type} (x, w)\n y = Mul (a, c) }}"
+    )
+    rng = np.random.default_rng(3)
+    weights = rng.standard_normal((2, 2, *sizes[::-1])).astype(np.float32).transpose(3, 2, 0, 1)
+    scale = rng.standard_normal((1, channels, 1, 1)).astype(np.float32)
+    del before.graph.input[1:]
+    before.graph.initializer.append(onnx.numpy_helper.from_array(scale, "c"))
+    before.graph.initializer.append(onnx.numpy_helper.from_array(weights, "w"))
+    after = apply(before, fold_into_convolutions, remove_dead_code)
+    assert kinds(after) == {op_type: 1}
+    folded = next(t for t in after.graph.initializer if t.name == "w/folded")
+    by_channel = (channels, 1, 1, 1) if op_type == "Conv" else (1, channels, 1, 1)
+    exact = weights.astype(np.float64) * scale.astype(np.float64).reshape(by_channel)
+    np.testing.assert_array_equal(onnx.numpy_helper.to_array(folded), exact.astype(np.float32))
+
+
 @pytest.mark.parametrize(
     "body",
     [

@@ -1,3 +1,6 @@
+import numpy as np
+import onnx
+
 from tests.passes.support import apply, parse
 from yobx.passes.duplicate_initializers import merge_initializers
 
@@ -39,3 +42,18 @@ def test_outputs_and_inputs_stay() -> None:
         }"""
     )
     assert len(apply(before, merge_initializers).graph.initializer) == 3
+
+
+def test_arrays_that_differ_in_the_middle_only_stay() -> None:
+    middle = np.ones(100, np.float32)
+    middle[50] = 2
+    before = parse(
+        """g (float[n, 100] x, float[100] a, float[100] b) => (float[n, 100] y) {
+            p = Add (x, a)
+            y = Mul (p, b)
+        }"""
+    )
+    del before.graph.input[1:]
+    before.graph.initializer.append(onnx.numpy_helper.from_array(np.ones(100, np.float32), "a"))
+    before.graph.initializer.append(onnx.numpy_helper.from_array(middle, "b"))
+    assert len(apply(before, merge_initializers).graph.initializer) == 2

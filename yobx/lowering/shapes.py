@@ -28,6 +28,8 @@ __all__ = [
 Dim = int | str
 """An integer, or the name of an int64 tensor of shape `()` or `(1,)`, or `(n,)` in a list."""
 
+_SMALL_BYTES = 1 << 16
+
 
 def dims(g: GraphBuilder, x: str) -> tuple[int | None, ...] | None:
     """Return the static sizes of ``x``, ``None`` for a dynamic one; ``None`` without a rank."""
@@ -117,7 +119,14 @@ def reshape(
     outputs: list[str] | None = None,
     name: str | None = None,
 ) -> str:
-    """Emit a ``Reshape`` to ``parts``; an integer 0 is a size of zero, -1 is inferred."""
+    """Emit a ``Reshape`` to ``parts``; an integer 0 is a size of zero, -1 is inferred.
+
+    A small constant is reshaped here and now: each batch normalisation has four of them.
+    """
+    array = g.get_constant(x)
+    sizes = [part for part in parts if isinstance(part, int)]
+    if array is not None and array.nbytes <= _SMALL_BYTES and len(sizes) == len(parts):
+        return g.make_initializer(outputs[0] if outputs else None, array.reshape(sizes))
     exact = any(not isinstance(p, int) or p == 0 for p in parts)
     keywords: dict[str, Any] = {"allowzero": 1} if exact else {}
     return str(g.op.Reshape(x, join_dims(g, parts), outputs=outputs, name=name, **keywords))
