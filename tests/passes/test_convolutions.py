@@ -56,7 +56,8 @@ def test_large_weights_are_scaled_as_they_are_written(op_type: str, channels: in
     sizes = (channels, 3) if op_type == "Conv" else (3, channels)
     before = parse(
         f"g (float[n, 3, 6, 5] x, float[1, {channels}, 1, 1] c, "
-        f"float[{sizes[0]}, {sizes[1]}, 2, 2] w) => (float[n, {channels}, h, v] y) {{ a = {op_type} (x, w)\n y = Mul (a, c) }}"
+        f"float[{sizes[0]}, {sizes[1]}, 2, 2] w) "
+        f"=> (float[n, {channels}, h, v] y) {{ a = {op_type} (x, w)\n y = Mul (a, c) }}"
     )
     rng = np.random.default_rng(3)
     weights = rng.standard_normal((2, 2, *sizes[::-1])).astype(np.float32).transpose(3, 2, 0, 1)
