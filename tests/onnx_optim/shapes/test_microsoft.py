@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 from onnx import TensorProto as T
+from onnx import helper
 
-from yobx.onnx_optim import OptimDim, TensorType
+from yobx.onnx_optim import OptimDim, OptimTensor, ShapesContext, TensorType, compute_shapes
 
 SCALE, ZERO8 = np.array(0.1, np.float32), np.array(0, np.uint8)
 
@@ -271,3 +272,61 @@ def test_dynamic_quantize_lstm(ms, runtime_input):
     ]
     found = ms("DynamicQuantizeLSTM", inputs, n_outputs=3, hidden_size=5)
     assert found[0].shape == ["t", 1, "n", 5]
+
+
+def test_transposed_convolution_with_pads_as_input(ms, runtime_input):
+    item, weight = runtime_input([1, 2, "n", "m"]), ones(2, 3, 3, 3)
+    (found,) = ms(
+        "ConvTransposeWithDynamicPads",
+        [item, weight, np.array([1, 0, 0, 1], np.int64)],
+        strides=[2, 1],
+    )
+    assert found.shape == [1, 3, "2*n", "m+1"]
+    pads = runtime_input([4], T.INT64, 0, 1)
+    (found,) = ms("ConvTransposeWithDynamicPads", [item, weight, pads], exact=False)
+    assert found.shape.dims()[:2] == (OptimDim(1), OptimDim(3))
+
+
+def test_upsampled_blocks_of_channels(check, runtime_input):
+    (found,) = check(
+        "Upsample",
+        [runtime_input(["n", 16, 3, "m"])],
+        domain="com.microsoft.nchwc",
+        opset=1,
+        scales=[1, 1, 2, 3],
+    )
+    assert found.shape == ["n", 16, 6, "3*m"]
+
+
+def test_generated_text():
+    def outputs(op_type, *inputs, count=1, **attributes):
+        context = ShapesContext({"com.microsoft": 1})
+        for index, item in enumerate(inputs):
+            context.set(f"i{index}", item)
+        node = helper.make_node(
+            op_type,
+            [f"i{index}" for index in range(len(inputs))],
+            [f"o{index}" for index in range(count)],
+            domain="com.microsoft",
+            **attributes,
+        )
+        compute_shapes(context, node)
+        return [context.get(f"o{index}") for index in range(count)]
+
+    prompt, longest = OptimTensor(T.INT32, ["b", "s"]), OptimTensor(T.INT32, [1], value=["most"])
+    few, one = OptimTensor(T.INT32, [1]), OptimTensor(T.FLOAT, [1])
+    (words,) = outputs("GreedySearch", prompt, longest)
+    assert (words.dtype, words.shape) == (TensorType.kInt32, ["b", "most"])
+    _, kept = outputs("Sampling", prompt, longest, few, one, count=2, vocab_size=50)
+    assert (kept.dtype, kept.shape) == (TensorType.kFloat, ["b", 50])
+    answers = OptimTensor(T.INT32, [1], value=[3])
+    words, scores, steps = outputs(
+        "BeamSearch", prompt, longest, few, few, answers, one, one, count=3
+    )
+    assert (words.shape, scores.shape, steps.rank()) == (["b", 3, "most"], ["b", 3], 4)
+    item, past = OptimTensor(T.FLOAT, ["b", 1, 16]), OptimTensor(T.FLOAT, [2, "b", 4, "p", 4])
+    weights, bias, mask = (OptimTensor(T.FLOAT, d) for d in ([16, 48], [48], ["b", "p"]))
+    found = outputs(
+        "DecoderMaskedSelfAttention", item, weights, bias, mask, past, count=2, num_heads=4
+    )
+    assert [t.shape for t in found] == [["b", 1, 16], [2, "b", 4, "p+1", 4]]

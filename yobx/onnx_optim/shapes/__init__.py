@@ -12,6 +12,7 @@ MODULES: tuple[str, ...] = (
     "matrix",
     "microsoft",
     "microsoft_attention",
+    "microsoft_generation",
     "microsoft_packed",
     "ml",
     "normalization",

@@ -11,6 +11,8 @@ from yobx.onnx_optim.shapes._common import (
     axis_of,
     dims_of,
     dtype_attribute,
+    int_list,
+    known_ints,
     ranked,
     register,
     tensor,
@@ -19,7 +21,7 @@ from yobx.onnx_optim.shapes._common import (
 from yobx.onnx_optim.shapes.matrix import matmul_dims
 from yobx.onnx_optim.shapes.microsoft import MICROSOFT
 from yobx.onnx_optim.shapes.reducing import global_pool
-from yobx.onnx_optim.shapes.windows import conv, pool
+from yobx.onnx_optim.shapes.windows import conv, pool, transposed_dims
 from yobx.onnx_optim.tensor_type import TensorType
 
 __all__: list[str] = []
@@ -188,3 +190,31 @@ def reorder_input(node: NodeView) -> OptimTensor:
     channels = node.fresh(1, "the block size is up to the machine")
     spatial = dims[1:-1] if node.attr("channels_last", 0) == 1 else dims[2:]
     return tensor(item.dtype, (dims[0], channels, *spatial))
+
+
+@register("ConvTransposeWithDynamicPads", domain=MICROSOFT)
+def conv_transpose_dynamic(node: NodeView) -> OptimTensor:
+    """Transposed convolution with the pads as an input."""
+    item = node.tensor(0)
+    data, weight, given = dims_of(item), dims_of(node.tensor(1)), argument(node, 2)
+    pads = (0,) * (2 * (len(weight) - 2)) if given is None and weight is not None else None
+    if given is not None:
+        pads = known_ints(given.value)
+    dims = transposed_dims(node, data, weight, pads)
+    if dims is None:
+        return node.unknown(_RANK, dtype=item.dtype)
+    if pads is None and not int_list(node.attr("output_shape", None)):
+        reason = "the pads are not known"
+        dims[2:] = [node.fresh(axis, reason) for axis in range(2, len(dims))]
+    return tensor(item.dtype, dims)
+
+
+@register("Upsample", domain=NCHWC)
+def upsample(node: NodeView) -> OptimTensor:
+    """Sizes times whole scales."""
+    item = node.tensor(0)
+    scales = int_list(node.attr("scales", None)) or ()
+    dims = ranked(node, item, len(scales)) if scales else dims_of(item)
+    if dims is None:
+        return node.unknown(_RANK, dtype=item.dtype)
+    return tensor(item.dtype, [size * scale for size, scale in zip(dims, scales, strict=False)])

@@ -24,7 +24,7 @@ from yobx.onnx_optim.shapes._common import (
 from yobx.onnx_optim.shapes._values import elements, vector
 from yobx.onnx_optim.tensor_type import TensorType
 
-__all__ = ["Window", "convolution_dims", "read_window", "window_sizes"]
+__all__ = ["Window", "convolution_dims", "read_window", "transposed_dims", "window_sizes"]
 
 
 class Window(NamedTuple):
@@ -227,9 +227,16 @@ def _transposed_size(size: OptimDim, window: Window, axis: int, extra: int) -> O
 
 
 def transposed_dims(
-    node: NodeView, data: Dims | None, weight: Dims | None
+    node: NodeView, data: Dims | None, weight: Dims | None, pads: tuple[int, ...] | None = None
 ) -> list[OptimDim] | None:
-    """Shape of a transposed convolution, None when no rank is known."""
+    """Shape of a transposed convolution, None when no rank is known.
+
+    Args:
+        node: The node, whose attributes describe the window.
+        data: Shape of the input.
+        weight: Shape of the weight.
+        pads: Pads to use instead of those in the attribute.
+    """
     if weight is not None and len(weight) < 3:
         node.fail(f"the weight must have at least rank 3, its rank is {len(weight)}")
     kernel = _kernel(node, weight)
@@ -246,6 +253,10 @@ def transposed_dims(
     if explicit:
         return [data[0], channels, *(OptimDim(size) for size in explicit[-rank:])]
     window = read_window(node, rank, kernel)
+    if pads is not None:
+        if len(pads) != 2 * rank:
+            node.fail(f"{len(pads)} pads for {rank} spatial axes")
+        window = window._replace(pads=pads)
     extra = int_list(node.attr("output_padding", None)) or (0,) * rank
     if len(extra) != rank:
         node.fail(f"output_padding={extra} must fit {rank} spatial axes")
