@@ -4,16 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import onnx
 
 from yobx.errors import GraphError, InternalError
 
-if TYPE_CHECKING:
-    from yobx.xbuilder.graph_builder import GraphBuilder
+__all__ = ["FunctionBody", "FunctionTable", "LocalFunction"]
 
-__all__ = ["FunctionTable", "LocalFunction"]
+
+class FunctionBody(Protocol):
+    """What builds the body of a function: a graph builder."""
+
+    @property
+    def output_names(self) -> tuple[str, ...]:
+        """Names of the outputs so far."""
+        ...
+
+    def make_tensor_output(self, name: str) -> str:
+        """Makes a value an output."""
+        ...
+
+    def close(self) -> onnx.GraphProto:
+        """Ends the body and returns it."""
+        ...
 
 
 @dataclass
@@ -38,7 +52,7 @@ class LocalFunction:
     attributes: tuple[str, ...]
     defaults: tuple[onnx.AttributeProto, ...]
     proto: onnx.FunctionProto | None = None
-    body: GraphBuilder | None = None
+    body: FunctionBody | None = None
 
     def finish(self, opsets: Mapping[str, int]) -> onnx.FunctionProto:
         """Ends the body, the first time, and returns the function.

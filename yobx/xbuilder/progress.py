@@ -52,8 +52,8 @@ class Progress:
         Yields:
             Nothing.
         """
-        if self._console is None:
-            yield
+        if self._console is None or not self._console.is_terminal:
+            yield  # a bar in a file is a heap of control characters
             return
         from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
         from rich.progress import Progress as Bar
