@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_yobx.entries import Loaded
+from pytest_yobx.entries import EntryError, Loaded
 from pytest_yobx.options import Settings, check_keywords
 from pytest_yobx.results import attach, safe_name
 
@@ -113,25 +113,30 @@ class Cells:
     _owner: str = ""
     _loaded: Loaded | None = None
     _prepared: dict[Any, PreparedCheck] = field(default_factory=dict)
+    _ended: dict[Any, str] = field(default_factory=dict)
 
     def run(
         self,
+        item: pytest.Item,
         owner: str,
         load: Callable[[], Loaded],
         case: Case,
-        settings: Settings,
         marker: Mapping[str, Any],
         *,
+        settings: Settings,
         scale: float = 1.0,
     ) -> CheckResult:
         """Checks one cell.
 
+        A model that cannot be loaded or converted is told once; its other cells are skipped.
+
         Args:
+            item: The test.
             owner: Identity of the model.
             load: Loads it.
             case: The cell.
-            settings: Settings of the session.
             marker: Options of the marker.
+            settings: Settings of the session.
             scale: Factor of an expectation on every float allowance.
 
         Returns:
@@ -140,11 +145,11 @@ class Cells:
         from yobx.verification import prepare_check
 
         if owner != self._owner:
-            self._owner, self._loaded, self._prepared = owner, None, {}
-        if self._loaded is None:
-            self._loaded = load()
-            check_keywords(self._loaded.options, owner)
-        loaded = self._loaded
+            self._owner, self._loaded, self._prepared, self._ended = owner, None, {}, {}
+        for end in (None, (case.target_opset, case.precision)):
+            if end in self._ended:
+                pytest.skip(self._ended[end])
+        loaded = self._loaded = self._loaded or self._load(item, owner, load)
         options = merged(settings, loaded.options, marker)
         bindings = loaded.options.get("bindings") or [case.binding]
         options.pop("bindings")
@@ -156,7 +161,29 @@ class Cells:
         if prepared is None:
             prepared = prepare_check(loaded.model, loaded.args, **options)
             self._prepared[key] = prepared
+        if not prepared.ready:
+            phase = prepared.result.report.failed_phase
+            self._ended[(case.target_opset, case.precision)] = (
+                f"not reached: {phase} failed, see {item.name}"
+            )
         return prepared.run([bindings] if isinstance(bindings, (str, Mapping)) else bindings)
+
+    def _load(self, item: pytest.Item, owner: str, load: Callable[[], Loaded]) -> Loaded:
+        """Loads a model; what it raises is a finding of the phase import."""
+        from yobx.verification.boundary import Attempt, with_place
+        from yobx.verification.check import failed_import
+
+        with Attempt() as attempt:
+            loaded = load()
+            check_keywords(loaded.options, owner)
+            return loaded
+        error = attempt.error or EntryError(f"{owner} cannot be loaded.")
+        own = isinstance(error, (EntryError, pytest.UsageError))
+        self._ended[None] = f"not reached: import failed, see {item.name}"
+        attach(
+            item, failed_import(owner.rpartition("::")[2], str(error) if own else with_place(error))
+        )
+        raise error
 
 
 def finish(result: CheckResult, item: pytest.Item, settings: Settings) -> None:

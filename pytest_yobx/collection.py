@@ -85,11 +85,12 @@ class ModelItem(pytest.Item):
         """Checks the cell."""
         settings = settings_of(self.config)
         result = cells_of(self.config).run(
+            self,
             self.entry.name,
             lambda: self.entry.load(self.config.rootpath),
             self.case,
-            settings,
             {},
+            settings=settings,
             scale=scale_of(self),
         )
         finish(result, self, settings)
@@ -185,5 +186,6 @@ def run_model_function(item: pytest.Function) -> None:
         return interpret(item.obj(**arguments), item.name)
 
     marker, scale = marker_options(item), scale_of(item)
-    result = cells_of(item.config).run(owner, load, case, settings, marker, scale=scale)
+    cells = cells_of(item.config)
+    result = cells.run(item, owner, load, case, marker, settings=settings, scale=scale)
     finish(result, item, settings)

@@ -140,7 +140,7 @@ def update(book: Book, rows: dict[str, Row], root: Path, *, complete: bool) -> l
 def _failed_phases(row: Row) -> set[str]:
     phases = {r["failed_phase"] for r in row.reports if not r["passed"]}
     if not row.reports and row.outcome not in {"passed", "skipped"}:
-        phases.add(row.outcome)
+        phases.add("import" if row.outcome in {"failed", "error"} else row.outcome)
     return phases
 
 

@@ -184,6 +184,14 @@ OPTIONS = (
     ),
     _session("shard", _shard, "", "run part i of n, and write who attended", "i/n"),
     _session("baseline", str, "", "report.json to compare with: fewer cells are a failure", "FILE"),
+    _session(
+        "fail_on",
+        _one_of("regressions", "any", "untested"),
+        "any",
+        "what makes a run red: what the baseline did not have, any failure, or also a check that "
+        "was skipped or compared nothing",
+        "regressions|any|untested",
+    ),
     _session("min_cells", int, "1", "fewest checks that must have been made", "N"),
     _session("artifacts", str, ".yobx", "folder of artifacts and reports", "DIR"),
     _session("artifacts_always", _truth, "off", "keep artifacts of passing checks too", "on|off"),
@@ -217,6 +225,7 @@ class Settings:
         update_expectations: Whether these are rewritten.
         shard: Part and number of parts, or ``None``.
         baseline: Report to compare with, or ``""``.
+        fail_on: What makes a run red: ``regressions``, ``any`` or ``untested``.
         min_cells: Fewest checks that must have been made.
         artifacts: Folder of artifacts and reports.
         artifacts_always: Whether passing checks leave artifacts too.
@@ -240,6 +249,7 @@ class Settings:
     update_expectations: bool = False
     shard: tuple[int, int] | None = None
     baseline: str = ""
+    fail_on: str = "any"
     min_cells: int = 1
     artifacts: str = ".yobx"
     artifacts_always: bool = False
@@ -339,6 +349,11 @@ def read_settings(config: pytest.Config) -> Settings:
                 f"{error}"
             )
             raise pytest.UsageError(message) from error
+    if values["fail_on"] == "regressions" and not values["baseline"]:
+        raise pytest.UsageError(
+            "yobx: --yobx-fail-on regressions compares with an earlier run: add --yobx-baseline "
+            "FILE (the report.json of that run)"
+        )
     root = config.rootpath
     return Settings(**values, root=root, active=bool(config.getoption("--yobx")))
 

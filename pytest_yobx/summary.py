@@ -133,6 +133,11 @@ def show(reporter: Any, config: pytest.Config, collected: Collected, settings: S
         reporter.write_line(f"changes since {settings.baseline}:{'' if changed else ' none'}")
         for line in changed:
             reporter.write_line(line)
+    if verdict.known and not verdict.reasons:
+        reporter.write_line(
+            f"{verdict.known} failing checks failed in {settings.baseline} too: accepted, as "
+            "yobx_fail_on is regressions"
+        )
     for reason in verdict.reasons:
         reporter.write_line(reason, red=True, bold=True)
     if collected.executed and not _models_selected(config):

@@ -7,7 +7,7 @@ from typing import Any
 
 from pytest_yobx.baseline import Changes, changes
 from pytest_yobx.options import Settings
-from pytest_yobx.results import Collected
+from pytest_yobx.results import GOOD, Collected
 
 __all__ = ["Verdict", "judge"]
 
@@ -19,10 +19,12 @@ class Verdict:
     Attributes:
         reasons: Why it is red; none if it is not.
         changes: What changed since the baseline, if there is one.
+        known: Number of failing checks that failed in the baseline too, where these are accepted.
     """
 
     reasons: list[str] = field(default_factory=list)
     changes: Changes | None = None
+    known: int = 0
 
 
 def judge(
@@ -63,4 +65,24 @@ def judge(
             verdict.reasons.append(
                 f"{lost} checks of the baseline {settings.baseline} were not made. This run is red."
             )
+    _fail_on(verdict, settings, results)
     return verdict
+
+
+def _fail_on(verdict: Verdict, settings: Settings, results: list[dict[str, Any]]) -> None:
+    """Applies what the user wants to be red."""
+    if settings.fail_on == "untested":
+        idle = [row["nodeid"] for row in results if row["outcome"] in {"skipped", "unchecked"}]
+        if idle:
+            verdict.reasons.append(
+                f"{len(idle)} checks were skipped or compared nothing, {idle[0]} first, and "
+                "yobx_fail_on is untested. This run is red."
+            )
+    elif settings.fail_on == "regressions" and verdict.changes is not None:
+        fresh = verdict.changes.new_failures
+        failing = [row["nodeid"] for row in results if row["outcome"] not in GOOD]
+        verdict.known = len(set(failing) - set(fresh))
+        if fresh:
+            verdict.reasons.append(
+                f"{len(fresh)} checks fail that did not in {settings.baseline}. This run is red."
+            )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from yobx.cli.check import describe, exit_code
 from yobx.cli.console import Screen
@@ -11,6 +12,9 @@ from yobx.cli.outcome import ExitCode
 from yobx.cli.source import prepare
 from yobx.cli.values import describe_value
 from yobx.errors import ArgumentError
+
+if TYPE_CHECKING:
+    import onnx
 
 __all__ = ["run"]
 
@@ -31,27 +35,29 @@ def run(options: argparse.Namespace, screen: Screen) -> ExitCode:
     with screen.stage(f"loading {options.model}"):
         source = prepare(options)
     if options.check:
-        from yobx.verification import check_conversion
+        from yobx.verification import run_check
 
         with screen.stage("converting and comparing with the original"):
-            report = check_conversion(
-                source.model, source.args, filename=str(output), **source.options
-            )
-        describe(report, screen)
-        if output.is_file():
-            screen.line(f"{output}: {report.nodes} nodes, {_size(output)}")
-        return exit_code(report)
+            result = run_check(source.model, source.args, filename=str(output), **source.options)
+        describe(result.report, screen)
+        if result.model is not None and output.is_file():
+            _show_model(result.model, output, screen)
+        return exit_code(result.report)
     from yobx.tensorflow import to_onnx
 
     # The converter shows its own stages and a bar: they tell more than one spinner.
     options_for_it = {"verbose": 0 if options.quiet else 1, **source.options}
     model = to_onnx(source.model, source.args, filename=str(output), **options_for_it)
+    _show_model(model, output, screen)
+    return ExitCode.OK
+
+
+def _show_model(model: onnx.ModelProto, output: Path, screen: Screen) -> None:
     graph = model.graph
     screen.line(f"{output}: {len(graph.node)} nodes, {_size(output)}")
     for kind, values in (("input", graph.input), ("output", graph.output)):
         for value in values:
             screen.line(f"  {kind} {describe_value(value)}")
-    return ExitCode.OK
 
 
 def _size(path: Path) -> str:

@@ -107,7 +107,8 @@ def to_onnx(
         filename=filename,  # type: ignore[arg-type]
         passes=passes,  # type: ignore[arg-type]
     )
-    _check_eager()
+    if not isinstance(model, str | Path) or Path(model).exists():
+        _check_eager()  # a file that is not there is refused without loading TensorFlow
     progress = Progress(options.verbose)
     with progress.stage("opening the model"):
         source = open_model(model, signature=signature, tag=tag, allow_unsafe=allow_unsafe)

@@ -11,12 +11,20 @@ from yobx.verification.environment import versions
 from yobx.verification.evidence import CheckResult
 from yobx.verification.judgement import judge
 from yobx.verification.options import BindingRequest, CheckKeywords, make_options
+from yobx.verification.phases import PhaseLog
 from yobx.verification.preparation import Prepared, prepare
 from yobx.verification.report import ConversionReport
 from yobx.verification.sources import is_onnx
 from yobx.verification.tolerances import load_tolerances
 
-__all__ = ["PreparedCheck", "check_conversion", "check_shapes", "prepare_check", "run_check"]
+__all__ = [
+    "PreparedCheck",
+    "check_conversion",
+    "check_shapes",
+    "failed_import",
+    "prepare_check",
+    "run_check",
+]
 
 
 def check_conversion(
@@ -57,6 +65,21 @@ def run_check(model: Any, args: Any = None, **options: Unpack[CheckKeywords]) ->
     """
     prepared = prepare_check(model, args, **options)
     return prepared.run(make_options(options).binding_requests())
+
+
+def failed_import(name: str, message: str) -> ConversionReport:
+    """The report of a model that there is not, because what makes it raised.
+
+    Args:
+        name: Name of the model.
+        message: What was raised.
+
+    Returns:
+        A report whose phase ``import`` failed.
+    """
+    report = ConversionReport(model_name=name, environment=versions())
+    PhaseLog(CheckResult(report)).fail("import", message)
+    return report
 
 
 def check_shapes(model: Any, args: Any = None, **options: Unpack[CheckKeywords]) -> CheckResult:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import onnx
@@ -94,6 +95,7 @@ def _import(
     open, and the model that is checked must be the one that `to_onnx` would make.
     """
     report = phases.result.report
+    report.model_name = options.name or (str(model) if isinstance(model, str | Path) else "")
     with phases.phase("import"):
         source = find_source(model, reference=options.reference, name=options.name)
         phases.result.source = source

@@ -60,10 +60,10 @@ def _row(label: str, text: str) -> str:
 
 
 def _headline(report: Findings) -> str:
-    what = f"model {report.model_name} ({report.framework})"
-    how = (
-        f"opset {report.opset}, {report.precision} precision, {report.provider}, seed {report.seed}"
-    )
+    framework = f" ({report.framework})" if report.framework else ""
+    what = f"model {report.model_name}{framework}"
+    opset = f"opset {report.opset}, " if report.opset else ""  # unknown without a model
+    how = f"{opset}{report.precision} precision, {report.provider}, seed {report.seed}"
     if report.passed:
         count = len({o.name for o in report.outputs})
         sizes = len([b for b in report.bindings if b.ran])
