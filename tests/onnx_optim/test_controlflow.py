@@ -447,9 +447,9 @@ def test_elements_of_earlier_iterations_have_other_sizes() -> None:
           empty = SequenceEmpty <dtype = 7> ()  none = Constant <value_int = 0> ()
           same, s = Loop (trips, go, none, empty) <
             body = body (int64 i, bool c, int64 equal, seq(int64) kept) => (k, more, all) {
-              k = Identity (c)  zero = Constant <value_int = 0> ()
+              k = Identity (c)  start = Constant <value_int = 0> ()
               f = Cast <to = 1> (i)  d = Sub (x, f)  r = Relu (d)  found = NonZero (r)
-              all = SequenceInsert (kept, found)  first = SequenceAt (all, zero)
+              all = SequenceInsert (kept, found)  first = SequenceAt (all, start)
               p = Size (first)  q = Size (found)  e = Equal (p, q)  t = Cast <to = 7> (e)
               more = Add (equal, t)
             }>

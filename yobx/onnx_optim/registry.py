@@ -12,6 +12,7 @@ import onnx
 
 from yobx.errors import ArgumentError
 from yobx.onnx_optim.optim_sequence import Descriptor
+from yobx.onnx_optim.shapes import MODULES
 
 if TYPE_CHECKING:
     from yobx.onnx_optim.node_view import NodeView
@@ -23,6 +24,7 @@ __all__ = [
     "load_rules",
     "operators_without_rule",
     "register_shape_function",
+    "shared_registry",
 ]
 
 RuleResult: TypeAlias = "Descriptor | Sequence[Descriptor | None]"
@@ -55,15 +57,28 @@ def normal_domain(domain: str) -> str:
 class Registry:
     """Shape rules, found by domain, operator and opset version.
 
+    Args:
+        sources: Groups of modules that register rules here; each group is imported when an operator
+            is asked for that the groups before it do not know.
+
     Attributes:
         memo: What the rules gave, by opsets, then by operator, attributes and inputs. Rules are
             pure, so that all models share it; it is forgotten when a rule is added.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, sources: Sequence[Sequence[str]] = ()) -> None:
         self._rules: dict[tuple[str, str], list[ShapeFunction]] = {}
+        self._sources = list(sources)
         self.memo: dict[Any, dict[Any, Any]] = {}
-        self.generation = 0
+
+    def load(self) -> None:
+        """Import all modules that register rules here."""
+        while self._sources:
+            self._load_next()
+
+    def _load_next(self) -> None:
+        for module in self._sources.pop(0):
+            importlib.import_module(module)
 
     def register(
         self,
@@ -95,41 +110,46 @@ class Registry:
                 known.remove(rule_to_drop)
             known.append(rule)
             known.sort(key=lambda r: r.since_version)
-        self.generation += 1
         for table in self.memo.values():
             table.clear()
 
     def find(self, domain: str, op_type: str, version: int) -> ShapeFunction | None:
         """The newest rule that is not newer than ``version``, or ``None``."""
-        known = self._rules.get((normal_domain(domain), op_type))
+        key = (normal_domain(domain), op_type)
+        known = self._rules.get(key)
+        while not known and self._sources:
+            self._load_next()
+            known = self._rules.get(key)
         if not known:
             return None
         index = bisect_right(known, version, key=lambda r: r.since_version)
         return known[index - 1] if index else None
 
     def __iter__(self) -> Iterator[ShapeFunction]:
+        self.load()
         for rules in self._rules.values():
             yield from rules
 
     def copy(self) -> Registry:
         """An independent registry with the same rules."""
+        self.load()
         twin = Registry()
         twin._rules = {key: list(rules) for key, rules in self._rules.items()}
         return twin
 
 
-REGISTRY = Registry()
-_LOADED: set[str] = set()
+_PACKAGE = "yobx.onnx_optim.shapes"
+REGISTRY = Registry([[f"{_PACKAGE}.{name}" for name in group] for group in MODULES])
+
+
+def shared_registry() -> Registry:
+    """The registry that all inferences share; rarer rules are imported when they are needed."""
+    return REGISTRY
 
 
 def load_rules() -> Registry:
     """The shared registry, with all rules of yobx registered (the modules are read once)."""
-    if not _LOADED:
-        package = "yobx.onnx_optim.shapes"
-        for module in importlib.import_module(package).MODULES:
-            importlib.import_module(f"{package}.{module}")
-            _LOADED.add(module)
-        REGISTRY.generation += 1
+    REGISTRY.load()
     return REGISTRY
 
 
@@ -161,7 +181,7 @@ def register_shape_function(
     """
 
     def decorate(function: ShapeRule) -> ShapeRule:
-        REGISTRY.register(domain, op_type, since_version, function, replace=replace)
+        load_rules().register(domain, op_type, since_version, function, replace=replace)
         return function
 
     return decorate

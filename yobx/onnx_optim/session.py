@@ -13,7 +13,7 @@ import onnx
 
 from yobx.onnx_optim.events import ShapeEvent
 from yobx.onnx_optim.optim_dim import OptimDim
-from yobx.onnx_optim.registry import Registry, load_rules
+from yobx.onnx_optim.registry import Registry, shared_registry
 
 if TYPE_CHECKING:
     from yobx.onnx_optim.context import ShapesContext
@@ -73,7 +73,7 @@ class Session:
         declared_names: Generated symbol that each declared name stands for.
     """
 
-    registry: Registry = field(default_factory=load_rules)
+    registry: Registry = field(default_factory=shared_registry)
     functions: dict[tuple[str, str, str], onnx.FunctionProto] = field(default_factory=dict)
     custom: dict[tuple[str, str], Callable[[ShapesContext, onnx.NodeProto], Any]] = field(
         default_factory=dict

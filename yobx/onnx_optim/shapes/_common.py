@@ -6,18 +6,21 @@ and hold each meaning (NumPy broadcasting, negative axes, optional inputs) exact
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
+from typing import Any, TypeAlias, TypeVar
 
 from yobx.onnx_optim.node_view import NodeView
 from yobx.onnx_optim.optim_dim import OptimDim
+from yobx.onnx_optim.optim_sequence import Descriptor
 from yobx.onnx_optim.optim_shape import OptimShape
 from yobx.onnx_optim.optim_tensor import OptimTensor
-from yobx.onnx_optim.registry import RuleResult, register_shape_function
+from yobx.onnx_optim.registry import REGISTRY, ShapeRule
 from yobx.onnx_optim.tensor_type import BY_NUMBER, TensorType
 
 __all__ = [
     "Dims",
     "Rule",
+    "Steps",
     "argument",
     "axis_of",
     "broadcast",
@@ -38,7 +41,8 @@ __all__ = [
 ]
 
 Dims = tuple[OptimDim, ...]
-Rule = Callable[[NodeView], RuleResult]
+Rule = TypeVar("Rule", bound=ShapeRule)
+Steps: TypeAlias = Generator[Any, Any, tuple[Descriptor, ...]]
 
 ONE = OptimDim(1)
 ZERO = OptimDim(0)
@@ -87,8 +91,7 @@ def register(
     names = op_types.split() if isinstance(op_types, str) else list(op_types)
 
     def decorate(rule: Rule) -> Rule:
-        for name in names:
-            register_shape_function(domain, name, since)(rule)
+        REGISTRY.register(domain, tuple(names), since, rule)
         return rule
 
     return decorate
