@@ -46,6 +46,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     merge.add_argument("results", type=Path, metavar="DIR")
     merge.add_argument("--output", type=Path, required=True, metavar="DIR")
     declare(commands.add_parser("applications", help="the architectures of keras.applications"))
+    layers = commands.add_parser("layers", help="every Keras layer and function of keras.ops")
+    layers.add_argument("--search", default="", metavar="TEXT", help="entries with it in the name")
+    layers.add_argument("--mode", choices=("static", "dynamic"), help="one of the two checks")
+    layers.add_argument("--shard", default="1/1", metavar="I/N")
+    layers.add_argument("--write", action="store_true", help="write what the documentation shows")
     shapes = commands.add_parser("shapes", help="random models against shape inference")
     shapes.add_argument("--graphs", type=int, default=20_000, metavar="N")
     shapes.add_argument("--seed", type=int, default=0, metavar="N")
@@ -56,6 +61,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _verdict(_work(_sample_jobs(), console), console)
     if options.command == "applications":
         return run_applications(options, console)
+    if options.command == "layers":
+        return _layers(options, console)
     if options.command == "shapes":
         from conformance.shapes.campaign import report, run_campaign
 
@@ -68,6 +75,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return _merge(options.results, options.output, console)
 
 
+def _layers(options: argparse.Namespace, console: Console) -> int:
+    from conformance import census
+    from conformance.entries import MODES
+    from yobx.verification.environment import versions
+
+    modes = (options.mode,) if options.mode else MODES
+    chosen = [entry for entry in census.entries() if options.search in entry.full_name]
+    index, _, count = options.shard.partition("/")
+    cells = _work(census.jobs(chosen, modes)[int(index) - 1 :: int(count)], console)
+    if options.write:
+        census.write(cells, versions())
+    return _verdict(cells, console)
+
+
 def _sample_jobs() -> list[Job]:
     from conformance.jax_harnesses import check, sample
 
@@ -76,10 +97,13 @@ def _sample_jobs() -> list[Job]:
 
 
 def _all_jobs() -> list[Job]:
+    from conformance import census
     from conformance.applications import ARCHITECTURES
+    from conformance.entries import MODES
     from conformance.jax_harnesses import check, harnesses
 
     jobs: list[Job] = [(f"keras.applications/{n}", _application(n)) for n in ARCHITECTURES]
+    jobs += census.jobs(census.entries(), MODES)
     return jobs + [(f"jax/{h.fullname}", lambda h=h: check(h)) for h in harnesses()]
 
 

@@ -8,7 +8,18 @@ from conformance.entries import Entry
 
 __all__ = ["MODULES", "entries"]
 
-MODULES = ("basic", "convolution", "pooling", "normalisation", "recurrent", "attention", "preprocessing", "images", "precision", "models")
+MODULES = (
+    "basic",
+    "convolution",
+    "pooling",
+    "normalisation",
+    "recurrent",
+    "attention",
+    "preprocessing",
+    "images",
+    "precision",
+    "models",
+)
 
 
 def entries() -> list[Entry]:

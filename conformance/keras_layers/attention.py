@@ -91,9 +91,7 @@ def _multi_head() -> Iterator[Entry]:
     grid_ = numbers(2, 3, 4, 6)
     for axes in ((1,), (2,), (1, 2)):
         yield layer(kind, grid_, grid_, **sizes, attention_axes=axes)
-    yield model(
-        kind, "after Embedding(mask_zero=True)", _embedded, whole(2, 5, high=4), free=(1,)
-    )
+    yield model(kind, "after Embedding(mask_zero=True)", _embedded, whole(2, 5, high=4), free=(1,))
 
 
 def _embedded() -> Any:

@@ -13,6 +13,8 @@ _OF_RANK = {1: _LINE, 2: _IMAGE, 3: _VOLUME}
 _FREE = {1: (1,), 2: (1, 2), 3: (1, 2, 3)}
 _FIRST = {1: numbers(2, 4, 11), 2: numbers(2, 4, 9, 10), 3: numbers(2, 4, 6, 7, 5)}
 _FREE_FIRST = {1: (2,), 2: (2, 3), 3: (2, 3, 4)}
+# Where a window is larger than the image TensorFlow gives an empty one, and onnxruntime none.
+_SIZES = {"bindings": ("primes", "primes2", {"batch": 1})}
 
 
 def entries() -> Iterator[Entry]:
@@ -26,7 +28,7 @@ def entries() -> Iterator[Entry]:
 
 
 def _plain(rank: int) -> Iterator[Entry]:
-    kind, data, free = f"Conv{rank}D", _OF_RANK[rank], {"free": _FREE[rank]}
+    kind, data, free = f"Conv{rank}D", _OF_RANK[rank], {"free": _FREE[rank], "options": _SIZES}
     paddings = ["valid", "same", "causal"] if rank == 1 else ["valid", "same"]
     for choice in grid(padding=paddings, strides=[1, 2, 3], kernel_size=[3, 2]):
         yield layer(kind, data, filters=3, **choice, options=free)
@@ -34,7 +36,7 @@ def _plain(rank: int) -> Iterator[Entry]:
         yield layer(kind, data, filters=4, kernel_size=2, **choice, options=free)
     yield layer(kind, data, filters=6, kernel_size=3, groups=2, padding="same", options=free)
     yield layer(kind, data, filters=4, kernel_size=1, activation="gelu", options=free)
-    first = {"free": _FREE_FIRST[rank]}
+    first = {"free": _FREE_FIRST[rank], "options": _SIZES}
     for choice in grid(padding=["valid", "same"], strides=[1, 2]):
         yield layer(
             kind,
@@ -53,7 +55,11 @@ def _plain(rank: int) -> Iterator[Entry]:
 
 
 def _transposed(rank: int) -> Iterator[Entry]:
-    kind, data, free = f"Conv{rank}DTranspose", _OF_RANK[rank], {"free": _FREE[rank]}
+    kind, data, free = (
+        f"Conv{rank}DTranspose",
+        _OF_RANK[rank],
+        {"free": _FREE[rank], "options": _SIZES},
+    )
     for choice in grid(padding=["valid", "same"], strides=[1, 2, 3], kernel_size=[3, 2]):
         yield layer(kind, data, filters=3, **choice, options=free)
     for choice in grid(padding=["valid", "same"], output_padding=[0, 1], use_bias=[False]):
@@ -69,12 +75,16 @@ def _transposed(rank: int) -> Iterator[Entry]:
                 strides=2,
                 padding=padding,
                 data_format="channels_first",
-                options={"free": _FREE_FIRST[rank]},
+                options={"free": _FREE_FIRST[rank], "options": _SIZES},
             )
 
 
 def _depthwise(rank: int) -> Iterator[Entry]:
-    kind, data, free = f"DepthwiseConv{rank}D", _OF_RANK[rank], {"free": _FREE[rank]}
+    kind, data, free = (
+        f"DepthwiseConv{rank}D",
+        _OF_RANK[rank],
+        {"free": _FREE[rank], "options": _SIZES},
+    )
     for choice in grid(padding=["valid", "same"], strides=[1, 2], depth_multiplier=[1, 2]):
         yield layer(kind, data, kernel_size=3, **choice, options=free)
     yield layer(kind, data, kernel_size=3, dilation_rate=2, padding="same", options=free)
@@ -85,12 +95,16 @@ def _depthwise(rank: int) -> Iterator[Entry]:
         kernel_size=3,
         depth_multiplier=2,
         data_format="channels_first",
-        options={"free": _FREE_FIRST[rank]},
+        options={"free": _FREE_FIRST[rank], "options": _SIZES},
     )
 
 
 def _separable(rank: int) -> Iterator[Entry]:
-    kind, data, free = f"SeparableConv{rank}D", _OF_RANK[rank], {"free": _FREE[rank]}
+    kind, data, free = (
+        f"SeparableConv{rank}D",
+        _OF_RANK[rank],
+        {"free": _FREE[rank], "options": _SIZES},
+    )
     for choice in grid(padding=["valid", "same"], strides=[1, 2], depth_multiplier=[1, 2]):
         yield layer(kind, data, filters=5, kernel_size=3, **choice, options=free)
     yield layer(kind, data, filters=5, kernel_size=3, dilation_rate=2, options=free)
@@ -101,7 +115,7 @@ def _separable(rank: int) -> Iterator[Entry]:
         filters=5,
         kernel_size=3,
         data_format="channels_first",
-        options={"free": _FREE_FIRST[rank]},
+        options={"free": _FREE_FIRST[rank], "options": _SIZES},
     )
     if rank == 1:
         yield layer(kind, data, filters=5, kernel_size=3, padding="causal", options=free)

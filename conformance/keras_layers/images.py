@@ -69,7 +69,9 @@ def _sizes() -> Iterator[Entry]:
         for height, width in ((6, 6), (5, 12)):
             yield layer("Resizing", _IMAGES, height=height, width=width, **choice)
     yield layer("Resizing", _FIRST, height=5, width=12, data_format="channels_first")
-    yield layer("Resizing", _IMAGES[0], height=5, width=12, label="one image", options={"free": ({},)})
+    yield layer(
+        "Resizing", _IMAGES[0], height=5, width=12, label="one image", options={"free": ({},)}
+    )
     yield layer("Resizing", _IMAGES.astype("uint8"), height=5, width=12, label="uint8")
     yield layer("Resizing", _IMAGES, height=5, width=12, dtype="uint8", label="to uint8")
 
@@ -79,10 +81,10 @@ def _crops() -> Iterator[Entry]:
         for height, width in ((4, 6), (5, 7), (8, 10), (12, 6), (12, 20)):
             yield layer(kind, _IMAGES, height=height, width=width, options=extra)
         yield layer(kind, _IMAGES, height=4, width=5, label="open", options={**_FREE, **extra})
-        yield layer(
-            kind, _FIRST, height=4, width=5, data_format="channels_first", options=extra
-        )
-    yield layer("CenterCrop", _IMAGES[0], height=4, width=5, label="one image", options={"free": ({},)})
+        yield layer(kind, _FIRST, height=4, width=5, data_format="channels_first", options=extra)
+    yield layer(
+        "CenterCrop", _IMAGES[0], height=4, width=5, label="one image", options={"free": ({},)}
+    )
 
 
 def _tones() -> Iterator[Entry]:

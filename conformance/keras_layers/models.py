@@ -16,15 +16,19 @@ _MATRIX, _STEPS, _IMAGE = numbers(2, 6), numbers(2, 5, 6), numbers(2, 8, 8, 3)
 
 def entries() -> Iterator[Entry]:
     """Every entry about whole models."""
-    yield model("Sequential", "Dense, BatchNormalization, Dense", _stack, _MATRIX)
-    yield model("Model", "nested twice", _nested, _MATRIX)
-    yield model("Model", "a shared layer", _shared, [_MATRIX, numbers(2, 6, seed=1)])
-    yield model("Model", "inputs and outputs by name", _named, {"a": _MATRIX, "b": _MATRIX + 1})
-    yield model("Model", "residual convolutions", _residual, _IMAGE)
-    yield model("Model", "subclassed", _subclassed, _STEPS, free=(1,))
-    yield model("Model", "a transformer block", _transformer, whole(2, 5, high=11), free=(1,))
-    yield model("Model", "ops between layers", _operations, _STEPS, free=(1,))
-    yield model("Model", "an input as output", _input_out, _MATRIX)
+    yield model("models.Sequential", "Dense, BatchNormalization, Dense", _stack, _MATRIX)
+    yield model("models.Model", "nested twice", _nested, _MATRIX)
+    yield model("models.Model", "a shared layer", _shared, [_MATRIX, numbers(2, 6, seed=1)])
+    yield model(
+        "models.Model", "inputs and outputs by name", _named, {"a": _MATRIX, "b": _MATRIX + 1}
+    )
+    yield model("models.Model", "residual convolutions", _residual, _IMAGE)
+    yield model("models.Model", "subclassed", _subclassed, _STEPS, free=(1,))
+    yield model(
+        "models.Model", "a transformer block", _transformer, whole(2, 5, high=11), free=(1,)
+    )
+    yield model("models.Model", "ops between layers", _operations, _STEPS, free=(1,))
+    yield model("models.Model", "an input as output", _input_out, _MATRIX)
     yield model("Wrapper", "of Dense", _wrapper, _MATRIX)
     yield model("Layer", "of one's own", _own_layer, _MATRIX)
     yield model("TFSMLayer", "a SavedModel", _saved, _MATRIX)

@@ -48,9 +48,7 @@ def _policy(policy: str) -> Iterator[Entry]:
     ):
         yield layer(kind, data, **arguments, dtype=policy, label="policy")
     for data, other in ((_STEPS, _STEPS),):
-        yield layer(
-            "MultiHeadAttention", data, other, num_heads=2, key_dim=3, dtype=policy
-        )
+        yield layer("MultiHeadAttention", data, other, num_heads=2, key_dim=3, dtype=policy)
 
 
 def _quantised() -> Iterator[Entry]:
@@ -73,7 +71,9 @@ def _quantised() -> Iterator[Entry]:
                 after=lambda made, m=mode: made.quantize(m),
             )
     for mode in ("int8", "int4", "float8"):
-        yield model("Sequential", f"quantised to {mode}", _small, _MATRIX, after=_quantise(mode))
+        yield model(
+            "models.Sequential", f"quantised to {mode}", _small, _MATRIX, after=_quantise(mode)
+        )
     for mode in ("int8", "int4"):
         yield layer(
             "ReversibleEmbedding",

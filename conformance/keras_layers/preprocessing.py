@@ -28,38 +28,57 @@ def entries() -> Iterator[Entry]:
     yield from _sounds()
 
 
+def _free(mode: str) -> dict[str, Any]:
+    """One-hot encodings drop a last axis of size 1, so Keras wants to know its size."""
+    return {} if mode == "one_hot" else {"free": (1,)}
+
+
 def _categories() -> Iterator[Entry]:
     ids = whole(3, 4, high=6)
     for mode in ("one_hot", "multi_hot", "count"):
-        yield layer("CategoryEncoding", ids, num_tokens=6, output_mode=mode, options={"free": (1,)})
-        yield layer(
-            "CategoryEncoding", ids[:, 0], num_tokens=6, output_mode=mode, label="a line"
-        )
+        yield layer("CategoryEncoding", ids, num_tokens=6, output_mode=mode, options=_free(mode))
+        yield layer("CategoryEncoding", ids[:, 0], num_tokens=6, output_mode=mode, label="a line")
     weights = {"kwargs": {"count_weights": numbers(3, 4)}}
-    yield layer("CategoryEncoding", ids, num_tokens=6, output_mode="count", label="weights", options=weights)
+    yield layer(
+        "CategoryEncoding", ids, num_tokens=6, output_mode="count", label="weights", options=weights
+    )
     yield layer("CategoryEncoding", ids.astype("int64"), num_tokens=6, label="int64")
     edges = [-0.5, 0.0, 1.25]
     values = np.concatenate([3 * numbers(2, 5), np.array([[-0.5, 0, 1.25, 9, -9]] * 2, "float32")])
     for choice in grid(output_mode=["int", "one_hot", "multi_hot", "count"]):
-        yield layer("Discretization", values, bin_boundaries=edges, **choice, options={"free": (1,)})
+        yield layer(
+            "Discretization",
+            values,
+            bin_boundaries=edges,
+            **choice,
+            options=_free(choice["output_mode"]),
+        )
         yield layer(
             "Discretization", values[:, :1], bin_boundaries=edges, **choice, label="a column"
         )
     yield layer("Discretization", whole(2, 5, low=-3, high=3), bin_boundaries=edges, label="int32")
-    yield layer("Discretization", values, bin_boundaries=edges, dtype="int64")
-    yield layer(
+    yield model(
         "Discretization",
+        "adapted",
+        lambda: _adapted("Discretization", numbers(200), num_bins=4),
         values,
-        num_bins=4,
-        label="adapted",
-        after=lambda made: made.adapt(numbers(200)),
     )
+
+
+def _adapted(kind: str, data: Any, **arguments: Any) -> Any:
+    import keras
+
+    made = getattr(keras.layers, kind)(**arguments)
+    made.adapt(data)
+    return made
 
 
 def _hashes() -> Iterator[Entry]:
     ids = whole(3, 2, high=50)
     for mode in ("int", "one_hot", "multi_hot", "count"):
-        yield layer("Hashing", _WORDS, num_bins=5, output_mode=mode, label="strings", options=_HASHED)
+        yield layer(
+            "Hashing", _WORDS, num_bins=5, output_mode=mode, label="strings", options=_HASHED
+        )
     yield layer("Hashing", ids, num_bins=5, label="int32", options=_HASHED)
     yield layer("Hashing", ids.astype("int64"), num_bins=5, mask_value=0, options=_HASHED)
     yield layer("Hashing", _WORDS, num_bins=5, salt=3, label="strings", options=_HASHED)
@@ -78,7 +97,9 @@ def _lookups() -> Iterator[Entry]:
     numbers_ = np.array([[11, 12, 99, 13], [14, 0, 11, 12]], "int64")
     for choice in grid(num_oov_indices=[0, 1], mask_token=[None, ""]):
         if choice["num_oov_indices"]:
-            yield layer("StringLookup", _WORDS, vocabulary=_VOCABULARY, **choice, options={"free": (1,)})
+            yield layer(
+                "StringLookup", _WORDS, vocabulary=_VOCABULARY, **choice, options={"free": (1,)}
+            )
         known = np.where(_WORDS == "what?", "ox", _WORDS)
         yield layer(
             "StringLookup",
@@ -96,11 +117,9 @@ def _lookups() -> Iterator[Entry]:
                 output_mode=mode,
                 max_tokens=9 if pad else None,
                 pad_to_max_tokens=pad,
-                options={"free": (1,)},
+                options=_free(mode),
             )
-        yield layer(
-            "IntegerLookup", numbers_, vocabulary=[11, 12, 13, 14], output_mode=mode
-        )
+        yield layer("IntegerLookup", numbers_, vocabulary=[11, 12, 13, 14], output_mode=mode)
     for kind, data, known in (
         ("StringLookup", _WORDS, _VOCABULARY),
         ("IntegerLookup", numbers_, [11, 12, 13, 14]),
@@ -108,18 +127,26 @@ def _lookups() -> Iterator[Entry]:
         yield layer(kind, data, vocabulary=known, output_mode="tf_idf", idf_weights=_WEIGHTS)
         ids = whole(2, 5, high=5, dtype="int64")
         yield layer(kind, ids, vocabulary=known, invert=True)
-        yield layer(
+        yield model(
             kind,
+            "adapted",
+            lambda k=kind, d=data: _adapted(k, d, max_tokens=8),
             data,
-            label="adapted",
-            after=lambda made, d=data: made.adapt(d),
-            max_tokens=8,
         )
     yield layer("StringLookup", _WORDS, vocabulary=_VOCABULARY, num_oov_indices=2, options=_HASHED)
     yield layer("IntegerLookup", numbers_, vocabulary=[11, 12, 13, 14], num_oov_indices=2)
-    yield layer("IntegerLookup", numbers_, vocabulary=[11, 12, 13, 14], num_oov_indices=3, oov_method="farmhash", options=_HASHED)
+    yield layer(
+        "IntegerLookup",
+        numbers_,
+        vocabulary=[11, 12, 13, 14],
+        num_oov_indices=3,
+        oov_method="farmhash",
+        options=_HASHED,
+    )
     yield layer("IntegerLookup", numbers_, vocabulary=[11, 12, 13, 14], mask_token=0)
-    yield layer("IntegerLookup", numbers_.astype("int32"), vocabulary=[11, 12, 13, 14], label="int32")
+    yield layer(
+        "IntegerLookup", numbers_.astype("int32"), vocabulary=[11, 12, 13, 14], label="int32"
+    )
     yield model(
         "StringLookup",
         "in a model with Embedding",
@@ -165,9 +192,7 @@ def _sounds() -> Iterator[Entry]:
     for choice in grid(
         mode=["log", "magnitude", "psd", "real", "imag", "angle", "stft"], padding=["valid", "same"]
     ):
-        yield layer(
-            "STFTSpectrogram", wave[..., None], frame_length=32, frame_step=10, **choice
-        )
+        yield layer("STFTSpectrogram", wave[..., None], frame_length=32, frame_step=10, **choice)
     for choice in (
         {"window": "hamming"},
         {"window": None},

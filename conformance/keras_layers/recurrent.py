@@ -58,7 +58,7 @@ def _plain(kind: str) -> Iterator[Entry]:
         return_sequences=True,
         return_state=True,
         label="initial state",
-        options={"kwargs": {"initial_state": states}, **_TIME},
+        options={"kwargs": {"initial_state": states}, "free": _with_states(len(states))},
     )
     reason = "a stateful layer writes to its variables"
     yield layer(
@@ -70,6 +70,11 @@ def _plain(kind: str) -> Iterator[Entry]:
     )
     yield layer(kind, numbers(2, 1, 4), units=3, return_sequences=True, label="one step")
     yield layer(kind, _STEPS.astype("float64"), units=3, dtype="float64", options=_TIME)
+
+
+def _with_states(count: int) -> list[dict[int, str]]:
+    """The batch and the time of the sequence; the batch of its states."""
+    return [{0: "batch", 1: "time"}, *(count * [{0: "batch"}])]
 
 
 def _masked(kind: str) -> Iterator[Entry]:
@@ -131,7 +136,12 @@ def _wrapped(kind: str) -> Iterator[Entry]:
         yield model("Bidirectional", name, build, _STEPS, free=(1,))
         if merge in {"concat", None}:
             yield model(
-                "Bidirectional", f"{name}, masked", build, _STEPS, kwargs={"mask": _HOLES}, free=(1,)
+                "Bidirectional",
+                f"{name}, masked",
+                build,
+                _STEPS,
+                kwargs={"mask": _HOLES},
+                free=(1,),
             )
     yield model(
         "Bidirectional",
@@ -154,7 +164,7 @@ def _wrapped(kind: str) -> Iterator[Entry]:
         lambda: both(make(3)),
         _STEPS,
         kwargs={"initial_state": states},
-        free=(1,),
+        free=_with_states(len(states)),
     )
 
 
@@ -173,9 +183,7 @@ def _cells() -> Iterator[Entry]:
 
             name = f"{kind}Cell, return_sequences={sequences}"
             yield model("RNN", name, build, _STEPS, free=(1,))
-            yield model(
-                "RNN", f"{name}, masked", build, _STEPS, kwargs={"mask": _HOLES}, free=(1,)
-            )
+            yield model("RNN", f"{name}, masked", build, _STEPS, kwargs={"mask": _HOLES}, free=(1,))
 
         def stacked(make: Any = make, **choice: Any) -> Any:
             return layers.RNN([make(3), make(2)], **choice)
@@ -197,7 +205,9 @@ def _cells() -> Iterator[Entry]:
         "StackedRNNCells",
         "unlike cells",
         lambda: layers.RNN(
-            layers.StackedRNNCells([layers.LSTMCell(3), layers.GRUCell(4), layers.SimpleRNNCell(2)]),
+            layers.StackedRNNCells(
+                [layers.LSTMCell(3), layers.GRUCell(4), layers.SimpleRNNCell(2)]
+            ),
             return_sequences=True,
         ),
         _STEPS,
@@ -223,6 +233,7 @@ def _cells() -> Iterator[Entry]:
 def _leaky_cell() -> Any:
     import keras
 
+    @keras.saving.register_keras_serializable(package="conformance")  # type: ignore[misc]
     class LeakyCell(keras.layers.Layer):  # type: ignore[misc]
         """A state that decays, and counts its steps."""
 
@@ -237,6 +248,9 @@ def _leaky_cell() -> Any:
             self.dense.build(shape)
             self.built = True
 
+        def get_config(self) -> dict[str, Any]:
+            return {**super().get_config(), "units": self.units}
+
         def call(self, inputs: Any, states: Any, training: bool = False) -> Any:
             memory = 0.5 * states[0] + keras.ops.tanh(self.dense(inputs))
             return memory / (1.0 + states[1]), [memory, states[1] + 1.0]
@@ -248,9 +262,7 @@ def _distributed() -> Iterator[Entry]:
     import keras
 
     layers = keras.layers
-    yield model(
-        "TimeDistributed", "Dense", lambda: layers.TimeDistributed(layers.Dense(3)), _STEPS
-    )
+    yield model("TimeDistributed", "Dense", lambda: layers.TimeDistributed(layers.Dense(3)), _STEPS)
     frames = numbers(2, 3, 6, 7, 2)
     yield model(
         "TimeDistributed",
@@ -311,6 +323,4 @@ def _convolutional(rank: int) -> Iterator[Entry]:
         options={"kwargs": {"mask": mask}, **free},
     )
     first = numbers(2, 3, 2, *sides)
-    yield layer(
-        kind, first, filters=3, kernel_size=2, data_format="channels_first", options=free
-    )
+    yield layer(kind, first, filters=3, kernel_size=2, data_format="channels_first", options=free)

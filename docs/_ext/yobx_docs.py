@@ -1,8 +1,9 @@
-"""Pages that are read from the code at build time: supported operations, the command line."""
+"""Pages read from the code at build time: supported operations and layers, the command line."""
 
 from __future__ import annotations
 
 import argparse
+import json
 from typing import Any
 
 from docutils import nodes
@@ -86,6 +87,34 @@ class RefusedOps(SphinxDirective):
         return found
 
 
+class KerasResults(SphinxDirective):
+    """``yobx-keras:: layers``: what became of the entries about each class or function."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        """Read the results in the repository."""
+        from conformance.census import RESULTS
+
+        data = json.loads(RESULTS.read_text(encoding="utf-8"))
+        prefix = f"keras.{self.arguments[0]}."
+        rows = {n: row for n, row in data["subjects"].items() if n.startswith(prefix)}
+        total = sum(row.get("pass", 0) for row in rows.values())
+        made = ", ".join(f"{n} {data['versions'][n]}" for n in ("keras", "tensorflow"))
+        text = f"{len(rows)} names, {total} checks passed, made with {made}."
+        cells = [
+            [
+                nodes.literal("", name),
+                nodes.Text(str(row.get("pass", 0))),
+                nodes.Text(str(sum(row.get(k, 0) for k in ("unsupported", "source")) or "")),
+                nodes.Text("; ".join(row["reasons"])),
+            ]
+            for name, row in rows.items()
+        ]
+        columns = ["name", "checks passed", "refused", "why"]
+        return [nodes.paragraph("", text), _table(columns, cells)]
+
+
 class CommandLine(SphinxDirective):
     """``yobx-cli::``: the help of every command, as the terminal shows it."""
 
@@ -116,5 +145,6 @@ def setup(app: Any) -> dict[str, bool]:
     app.add_directive("yobx-ops", SupportedOps)
     app.add_directive("yobx-without-rule", WithoutRule)
     app.add_directive("yobx-refused-ops", RefusedOps)
+    app.add_directive("yobx-keras", KerasResults)
     app.add_directive("yobx-cli", CommandLine)
     return {"parallel_read_safe": True}

@@ -156,7 +156,7 @@ CLASSES = (
         r"ApproxTopK|AudioSpectrogram|Mfcc|BandedTriangularSolve|BesselY[01]|BlockLSTM(V2)?|Eig"
         r"|CTCBeamSearchDecoder|DrawBoundingBoxes(V2)?|ExtractGlimpse(V2)?|I?R?FFTND"
         r"|Fractional(Avg|Max)Pool|Fused(Resize)?(And)?Pad.*|GenerateBoundingBoxProposals"
-        r"|MatrixLogarithm|MatrixSquareRoot|NextAfter|NonMaxSuppressionWithOverlaps"
+        r"|MatrixLogarithm|MatrixSquareRoot|NonMaxSuppressionWithOverlaps"
         r"|TensorListConcatLists|TensorListPushBackBatch",
     ),
 )

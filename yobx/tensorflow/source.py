@@ -23,7 +23,8 @@ class Declared:
         name: Name of the input.
         dtype: TensorFlow dtype name.
         shape: Sizes, ``None`` for an open one; ``None`` instead of a tuple for any rank.
-        lenient: Whether the model converts between floating-point (or between integer) dtypes.
+        lenient: Whether the model converts between floating-point (or between integer) dtypes, and
+            integers to floating-point numbers.
     """
 
     name: str

@@ -8,6 +8,7 @@ import numpy as np
 
 from yobx.lowering import bits
 from yobx.lowering.casts import cast
+from yobx.lowering.float_bits import from_bits, to_bits
 from yobx.stablehlo.op import Op
 from yobx.stablehlo.registry import register_stablehlo_op_converter
 from yobx.stablehlo.tensor import Tensor
@@ -98,10 +99,6 @@ def convert_clz(g: GraphBuilder, op: Op) -> Tensor:
     return op.elementwise(cast(g, zeros, dtype))
 
 
-# (mantissa bits, exponent bits) by float type
-_LAYOUTS = {"float16": (10, 5), "bfloat16": (7, 8), "float32": (23, 8), "float64": (52, 11)}
-
-
 @register_stablehlo_op_converter("stablehlo.bitcast_convert")
 def convert_bitcast(g: GraphBuilder, op: Op) -> Tensor | str:
     """Reinterpret bits. Of floats they are computed, for ONNX has no such cast before opset 26."""
@@ -110,13 +107,13 @@ def convert_bitcast(g: GraphBuilder, op: Op) -> Tensor | str:
         return op.inputs[0]
     if source.itemsize == wanted.itemsize:
         x = op.compacts()[0]
-        whole = _to_bits(op, x, source)
-        return op.elementwise(_from_bits(op, whole, wanted))
-    whole = _to_bits(op, op.x(), source)
+        whole = to_bits(op.g, x, source)
+        return op.elementwise(from_bits(op.g, whole, wanted))
+    whole = to_bits(op.g, op.x(), source)
     unsigned = _unsigned(wanted)
     if source.itemsize > wanted.itemsize:
-        return _from_bits(op, _split(op, whole, source.itemsize, unsigned), wanted)
-    return _from_bits(op, _join(op, whole, source.itemsize, unsigned), wanted)
+        return from_bits(op.g, _split(op, whole, source.itemsize, unsigned), wanted)
+    return from_bits(op.g, _join(op, whole, source.itemsize, unsigned), wanted)
 
 
 def _unsigned(dtype: np.dtype[Any]) -> np.dtype[Any]:
@@ -142,80 +139,3 @@ def _join(op: Op, x: str, width: int, whole: np.dtype[Any]) -> str:
     for part in parts[1:]:
         total = op.g.op.BitwiseOr(total, part)
     return str(op.g.op.Squeeze(total, np.array([-1])))
-
-
-def _to_bits(op: Op, x: str, dtype: np.dtype[Any]) -> str:
-    """Bits of each element as an unsigned integer."""
-    g, unsigned = op.g, _unsigned(dtype)
-    if dtype.kind in "iub":
-        return cast(g, x, unsigned)
-    mantissa, exponent = _LAYOUTS[dtype.name]
-    wide = np.dtype(np.float64 if dtype == np.float64 else np.float32)
-    value = cast(g, x, wide)
-    bias, lowest = 2 ** (exponent - 1) - 1, 2 - 2 ** (exponent - 1)
-    size = g.op.Abs(value)
-    special = g.op.Or(g.op.IsNaN(value), g.op.IsInf(value))
-    usable = g.op.And(g.op.Not(special), g.op.Greater(size, wide.type(0)))
-    clean = g.op.Where(usable, size, wide.type(1))
-    scaled, power = _normalised(g, clean, wide, lowest, bias)
-    whole = cast(g, g.op.Mul(scaled, wide.type(2.0**mantissa)), np.int64)
-    normal = g.op.GreaterOrEqual(whole, np.array(2**mantissa))
-    field = g.op.Where(normal, g.op.Add(power, np.array(bias - 1)), np.array(0))
-    number = g.op.Add(g.op.Mul(field, np.array(2**mantissa)), whole)
-    number = g.op.Where(normal, number, whole)
-    top = np.array((2**exponent - 1) << mantissa)
-    number = g.op.Where(usable, number, np.array(0))
-    number = g.op.Where(g.op.IsInf(value), top, number)
-    number = g.op.Where(g.op.IsNaN(value), np.array(int(top) + 2 ** (mantissa - 1)), number)
-    nonzero = g.op.Not(g.op.Equal(value, wide.type(0)))
-    signed = g.op.Where(nonzero, value, g.op.Div(wide.type(1), value))
-    sign = np.array(2 ** (8 * dtype.itemsize - 1)).astype(unsigned)
-    zero = np.array(0, unsigned)
-    minus = op.emit.Where(g.op.Less(signed, wide.type(0)), sign, zero)
-    return str(g.op.BitwiseOr(cast(g, number, unsigned), minus))
-
-
-def _normalised(
-    g: GraphBuilder, size: str, wide: np.dtype[Any], lowest: int, bias: int
-) -> tuple[str, str]:
-    """``(size / 2**e, e)`` with the first in [1, 2), or less at the lowest exponent."""
-    guess = g.op.Floor(g.op.Div(g.op.Log(size), wide.type(np.log(2.0))))
-    guess = cast(g, g.op.Clip(guess, wide.type(lowest), wide.type(bias)), np.int64)
-    powers = np.ldexp(1.0, -np.arange(lowest, bias + 1)).astype(wide)
-
-    def scaled(power: str) -> str:
-        place = g.op.Sub(power, np.array(lowest))
-        return str(g.op.Mul(size, g.op.Gather(g.make_initializer(None, powers), place)))
-
-    first = scaled(guess)
-    up = cast(g, g.op.GreaterOrEqual(first, wide.type(2)), np.int64)
-    down = cast(g, g.op.Less(first, wide.type(1)), np.int64)
-    power = g.op.Add(guess, g.op.Sub(up, down))
-    power = g.op.Max(g.op.Min(power, np.array(bias)), np.array(lowest))
-    return scaled(power), str(power)
-
-
-def _from_bits(op: Op, x: str, dtype: np.dtype[Any]) -> str:
-    """Elements of a type that have the bits given as unsigned integers."""
-    g = op.g
-    if dtype.kind in "iub":
-        return cast(g, x, dtype)
-    mantissa, exponent = _LAYOUTS[dtype.name]
-    unsigned, bias = _unsigned(dtype), 2 ** (exponent - 1) - 1
-    wide = np.dtype(np.float64 if dtype == np.float64 else np.float32)
-    last = 2**exponent - 1
-    shifted = g.op.BitShift(x, np.array(mantissa, unsigned), direction="RIGHT")
-    field = cast(g, g.op.BitwiseAnd(shifted, np.array(last, unsigned)), np.int64)
-    part = cast(g, g.op.BitwiseAnd(x, np.array(2**mantissa - 1, unsigned)), np.int64)
-    normal = g.op.Greater(field, np.array(0))
-    whole = g.op.Add(part, g.op.Where(normal, np.array(2**mantissa), np.array(0)))
-    powers = np.ldexp(1.0, np.maximum(np.arange(last + 1), 1) - bias - mantissa)
-    powers[last] = np.inf
-    scale = g.op.Gather(g.make_initializer(None, powers.astype(wide)), field)
-    value = g.op.Mul(cast(g, whole, wide), scale)
-    bad = g.op.And(g.op.Equal(field, np.array(last)), g.op.Greater(part, np.array(0)))
-    value = g.op.Where(bad, wide.type(np.nan), value)
-    top = g.op.BitShift(x, np.array(8 * dtype.itemsize - 1, unsigned), direction="RIGHT")
-    minus = cast(g, top, np.bool_)
-    signed = g.op.Where(minus, g.op.Neg(value), value)
-    return cast(g, signed, dtype)

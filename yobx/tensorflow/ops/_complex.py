@@ -14,7 +14,7 @@ from yobx.lowering.reduce import reduce
 from yobx.tensorflow.ops._op import attr, constant, rank, require_constant
 from yobx.xbuilder import GraphBuilder
 
-__all__ = ["COMPLEX", "with_complex"]
+__all__ = ["COMPLEX", "by_parts", "with_complex"]
 
 COMPLEX = ("complex64", "complex128")
 Converter = Callable[[GraphBuilder, dict[str, Any], list[str], Any], str]
@@ -33,6 +33,34 @@ def with_complex(form: Converter) -> Callable[[Converter], Converter]:
         return convert
 
     return decorate
+
+
+def by_parts(function: Converter) -> Converter:
+    """Apply the decorated converter, which only moves elements, to real and imaginary parts."""
+
+    @wraps(function)
+    def convert(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+        if not op.outputs[0].dtype.is_complex:
+            return function(g, sts, outputs, op)
+        both = {t.name: pairs.parts(g, t.name) for t in op.inputs if t.dtype.is_complex}
+        moved: list[list[str]] = []
+        for part in (0, 1):
+            names = [g.unique_name(name) for name in outputs]
+            with g.scope():
+                for name, values in both.items():
+                    g.alias(name, values[part])
+                function(g, sts, names, op)
+            moved.append(names)
+        for real, imaginary, name in zip(*moved, outputs, strict=True):
+            pairs.pack(g, real, imaginary, [name])
+        return outputs[0]
+
+    return convert
+
+
+def shape_of(g: GraphBuilder, x: Any) -> str:
+    """Emit the shape of a TensorFlow tensor, without the axis of the pair if it is complex."""
+    return str(g.op.Shape(x.name, end=-1) if x.dtype.is_complex else g.op.Shape(x.name))
 
 
 def binary(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:

@@ -11,6 +11,7 @@ from yobx.lowering.casts import cast, to_int64
 from yobx.lowering.gather import gather, gather_batched
 from yobx.lowering.legalise import legal
 from yobx.lowering.scatter import scatter_nd
+from yobx.tensorflow.ops._complex import COMPLEX, by_parts
 from yobx.tensorflow.ops._op import ALL, MOVABLE, NUMBERS, attr, out_dtype, rank, require_constant
 from yobx.tensorflow.register import register_tf_op_converter
 from yobx.xbuilder import GraphBuilder
@@ -82,7 +83,8 @@ def convert_tensor_scatter_update(
     return scatter_nd(g, x, index, updates, "none", outputs=outputs[:1], name=op.name)
 
 
-@register_tf_op_converter(("Select", "SelectV2"), dtypes=ALL)
+@register_tf_op_converter(("Select", "SelectV2"), dtypes=(*ALL, *COMPLEX))
+@by_parts
 def convert_select(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """Elements of one of two tensors; ``Select`` takes a vector as condition on the first axis."""
     condition, x, y = (i.name for i in op.inputs)
@@ -117,3 +119,28 @@ def convert_one_hot(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op
         wanted = g.op.Where(hit, cast(g, on, np.int32), cast(g, off, np.int32))
         return cast(g, wanted, out_dtype(op), outputs=outputs[:1])
     return str(legal(g).Where(hit, on, off, outputs=outputs[:1], name=op.name))
+
+
+@register_tf_op_converter("XlaDynamicUpdateSlice", dtypes=NUMBERS)
+def convert_dynamic_update_slice(
+    g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any
+) -> str:
+    """A block overwritten at a start, which is moved so that the block fits."""
+    x, update, starts = (i.name for i in op.inputs)
+    n = rank(g, op, 0)
+    if n == 0:
+        return str(g.op.Identity(update, outputs=outputs[:1]))
+    sizes = g.op.Shape(update)
+    room = g.op.Sub(g.op.Shape(x), sizes)
+    first = g.op.Min(g.op.Max(to_int64(g, starts), np.array(0, np.int64)), room)
+    places = []
+    for axis in range(n):
+        at = np.array(axis, np.int64)
+        steps = g.op.Range(np.array(0, np.int64), g.op.Gather(sizes, at), np.array(1, np.int64))
+        column = g.op.Reshape(
+            g.op.Add(steps, g.op.Gather(first, at)),
+            np.array([-1 if i == axis else 1 for i in range(n)], np.int64),
+        )
+        places.append(g.op.Unsqueeze(g.op.Expand(column, sizes), np.array([-1], np.int64)))
+    where = g.op.Concat(*places, axis=-1)
+    return str(legal(g).ScatterND(x, where, update, outputs=outputs[:1]))

@@ -8,6 +8,7 @@ import numpy as np
 
 from yobx.lowering import shapes
 from yobx.lowering.legalise import legal
+from yobx.tensorflow.ops._complex import COMPLEX, by_parts
 from yobx.tensorflow.ops._op import MOVABLE, attr, constant, rank
 from yobx.tensorflow.register import register_tf_op_converter
 from yobx.xbuilder import GraphBuilder
@@ -22,7 +23,8 @@ def _pads(g: GraphBuilder, op: Any) -> Any:
     return shapes.vector(g, turned)
 
 
-@register_tf_op_converter(("Pad", "PadV2"), dtypes=MOVABLE)
+@register_tf_op_converter(("Pad", "PadV2"), dtypes=(*MOVABLE, *COMPLEX))
+@by_parts
 def convert_pad(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """Border of zeros, or of a given value."""
     x = op.inputs[0].name

@@ -13,7 +13,7 @@ from yobx.lowering.diagonals import embed_diagonal
 from yobx.lowering.gather import gather
 from yobx.lowering.legalise import legal
 from yobx.tensorflow.ops import _complex
-from yobx.tensorflow.ops._complex import COMPLEX, with_complex
+from yobx.tensorflow.ops._complex import COMPLEX, by_parts, shape_of, with_complex
 from yobx.tensorflow.ops._op import (
     ALL,
     attr,
@@ -29,11 +29,11 @@ from yobx.tensorflow.register import register_tf_op_converter
 from yobx.xbuilder import GraphBuilder
 
 
-@register_tf_op_converter(("Shape", "ShapeN"), dtypes=ALL)
+@register_tf_op_converter(("Shape", "ShapeN"), dtypes=(*ALL, *COMPLEX))
 def convert_shape(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """Shape of each input."""
     for tensor, name in zip(op.inputs, outputs, strict=True):
-        shape = g.op.Shape(tensor.name, name=op.name)
+        shape = shape_of(g, tensor)
         cast(g, shape, out_dtype(op), outputs=[name])
     return outputs[0]
 
@@ -46,10 +46,10 @@ def convert_variable_shape(
     return cast(g, g.op.Shape(op.inputs[0].name), out_dtype(op), outputs=outputs[:1])
 
 
-@register_tf_op_converter("Size", dtypes=ALL)
+@register_tf_op_converter("Size", dtypes=(*ALL, *COMPLEX))
 def convert_size(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """Number of elements."""
-    count = g.op.ReduceProd(g.op.Shape(op.inputs[0].name), keepdims=0)
+    count = g.op.ReduceProd(shape_of(g, op.inputs[0]), keepdims=0)
     return cast(g, count, out_dtype(op), outputs=outputs[:1])
 
 
@@ -93,7 +93,8 @@ def convert_expand_dims(g: GraphBuilder, sts: dict[str, Any], outputs: list[str]
     return str(g.op.Unsqueeze(op.inputs[0].name, axes, outputs=outputs[:1], name=op.name))
 
 
-@register_tf_op_converter("Squeeze", dtypes=ALL)
+@register_tf_op_converter("Squeeze", dtypes=(*ALL, *COMPLEX))
+@by_parts
 def convert_squeeze(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """Removal of axes of size 1: the given ones, or all."""
     axes = [int(a) for a in attr(op, "squeeze_dims", [])]
@@ -132,7 +133,8 @@ def convert_pack(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: A
     return str(g.op.Concat(*parts, axis=int(axis[0]), outputs=outputs[:1], name=op.name))
 
 
-@register_tf_op_converter("Unpack", dtypes=ALL)
+@register_tf_op_converter("Unpack", dtypes=(*ALL, *COMPLEX))
+@by_parts
 def convert_unpack(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """A tensor cut into its slices along an axis."""
     axis = int(attr(op, "axis"))
@@ -147,7 +149,8 @@ def convert_unpack(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op:
     return outputs[0]
 
 
-@register_tf_op_converter("Split", dtypes=ALL)
+@register_tf_op_converter("Split", dtypes=(*ALL, *COMPLEX))
+@by_parts
 def convert_split(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """Equal parts along an axis."""
     axis = int(require_constant(g, op, 0, "axis"))
@@ -158,7 +161,8 @@ def convert_split(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: 
     return outputs[0]
 
 
-@register_tf_op_converter("SplitV", dtypes={"T": ALL, "Tlen": ("int32", "int64")})
+@register_tf_op_converter("SplitV", dtypes={"T": (*ALL, *COMPLEX), "Tlen": ("int32", "int64")})
+@by_parts
 def convert_split_v(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """Parts of given sizes along an axis; one size may be -1."""
     axis = int(require_constant(g, op, 2, "axis"))
@@ -183,14 +187,16 @@ def _split_sizes(g: GraphBuilder, op: Any, x: str, axis: int) -> Any:
     return g.op.Where(open_one, rest, known)
 
 
-@register_tf_op_converter("Tile", dtypes=tuple(d for d in ALL if d not in ("uint16",)))
+@register_tf_op_converter("Tile", dtypes=(*(d for d in ALL if d != "uint16"), *COMPLEX))
+@by_parts
 def convert_tile(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """Repetition along each axis."""
     repeats = shapes.vector(g, op.inputs[1].name)
     return str(legal(g).Tile(op.inputs[0].name, repeats, outputs=outputs[:1], name=op.name))
 
 
-@register_tf_op_converter("ReverseV2", dtypes=ALL)
+@register_tf_op_converter("ReverseV2", dtypes=(*ALL, *COMPLEX))
+@by_parts
 def convert_reverse(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """The elements of some axes in reverse order."""
     axes = shapes.vector(g, op.inputs[1].name)
@@ -206,7 +212,8 @@ def convert_reverse(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op
     )
 
 
-@register_tf_op_converter("Roll", dtypes=ALL)
+@register_tf_op_converter("Roll", dtypes=(*ALL, *COMPLEX))
+@by_parts
 def convert_roll(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """Rotation along some axes."""
     axes = [int(a) for a in np.ravel(require_constant(g, op, 2, "axis"))]

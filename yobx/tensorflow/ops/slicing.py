@@ -11,7 +11,7 @@ from yobx.lowering import shapes
 from yobx.lowering.gather import gather
 from yobx.lowering.legalise import legal
 from yobx.lowering.shapes import Dim
-from yobx.tensorflow.ops._complex import COMPLEX
+from yobx.tensorflow.ops._complex import COMPLEX, by_parts
 from yobx.tensorflow.ops._op import ALL, attr, constant, dims, rank
 from yobx.tensorflow.register import register_tf_op_converter
 from yobx.xbuilder import GraphBuilder
@@ -167,7 +167,8 @@ def _cut(g: GraphBuilder, x: str, plan: SlicePlan, outputs: list[str] | None, na
     return str(g.op.Slice(x, *columns, axes, steps, outputs=outputs, name=name))
 
 
-@register_tf_op_converter("Slice", dtypes=ALL)
+@register_tf_op_converter("Slice", dtypes=(*ALL, *COMPLEX))
+@by_parts
 def convert_slice(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """A block given by its begin and size; a size of -1 reaches to the end."""
     begin, size = constant(g, op, 1), constant(g, op, 2)

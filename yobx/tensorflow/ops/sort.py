@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from yobx.lowering import shapes
-from yobx.lowering.bits import population_count, reread
+from yobx.lowering.bits import population_count
 from yobx.lowering.casts import cast, to_int64
 from yobx.lowering.legalise import legal
 from yobx.lowering.scatter import scatter_nd
@@ -211,9 +211,3 @@ def convert_population_count(
 ) -> str:
     """Number of ones among the bits."""
     return cast(g, population_count(g, op.inputs[0].name), np.uint8, outputs=outputs[:1])
-
-
-@register_tf_op_converter("Bitcast", dtypes=(*INTS, *UINTS))
-def convert_bitcast(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
-    """The same bits read as another integer type; a last axis appears or goes with the width."""
-    return reread(g, op.inputs[0].name, out_dtype(op), outputs=outputs[:1])

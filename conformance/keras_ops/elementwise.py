@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
-from conformance.entries import Entry, flags, function, numbers, positive, whole
+from conformance.entries import Entry, function, numbers, positive, whole
 
 __all__ = ["entries"]
 
@@ -19,9 +20,21 @@ _PAIRS = (numbers(2, 8) + 1j * numbers(2, 8, seed=1)).astype("complex64")
 
 #: Functions of any float, which take integers too.
 PLAIN = """abs absolute arctan arcsinh cbrt ceil cos cosh deg2rad exp exp2 expm1 fabs floor negative
-positive rad2deg round sign sin sinc sinh sqrt_of square tan tanh trunc erf erfc sigmoid isfinite
+rad2deg round sign sin sinc sinh square tan tanh trunc erf erfc sigmoid isfinite
 isinf isnan isneginf isposinf isreal signbit i0 nan_to_num copy real imag conj conjugate angle
-identity_of logical_not reciprocal_of stop_gradient""".split()
+logical_not stop_gradient""".split()
+#: Functions that TensorFlow has for floats only.
+_FLOATS_ONLY = {"erf", "erfc", "sigmoid", "reciprocal", "rsqrt"}
+#: Functions whose result for integers Keras makes of their shape.
+_OF_SHAPE = {"isfinite", "isinf", "isnan"}
+_SIZED: dict[str, Any] = {
+    "refused_dynamic": "partially known TensorShape",
+    "reason": "Keras makes an array of the shape, and wants to know all of it",
+}
+_SERIES: dict[str, Any] = {
+    "norm": 8.0,
+    "reason": "a sum of powers, and every library has its own",
+}
 _OPEN = {"free": (1,)}
 
 
@@ -37,33 +50,51 @@ def _unary() -> Iterator[Entry]:
     from keras import ops
 
     for name in PLAIN:
-        call = getattr(ops, name, None)
-        if call is None:
-            continue
-        yield function(name, call, _ANY, **_OPEN)
-        yield function(name, call, _COUNTS, label="int32")
-    for name in ("isfinite", "isinf", "isnan", "isneginf", "isposinf", "nan_to_num", "sign", "sqrt"):
-        yield function(name, getattr(ops, name), _ODD, label="not finite")
+        call, extra = getattr(ops, name), _SERIES if name == "i0" else {}
+        yield function(name, call, _ANY, **_OPEN, **extra)
+        if name not in _FLOATS_ONLY:
+            extra = _SIZED if name in _OF_SHAPE else extra
+            yield function(name, call, _COUNTS, label="int32", **extra)
+    for name in (
+        "isfinite",
+        "isinf",
+        "isnan",
+        "isneginf",
+        "isposinf",
+        "nan_to_num",
+        "sign",
+        "sqrt",
+    ):
+        call = getattr(ops, name)
+        yield function(name, call, _ODD, label="not finite")
     for name in ("arccos", "arcsin", "arctanh", "erfinv"):
-        yield function(name, getattr(ops, name), _UNIT, **_OPEN)
+        call = getattr(ops, name)
+        yield function(name, call, _UNIT, **_OPEN)
     for name in "arccosh log log10 log1p log2 reciprocal rsqrt sqrt".split():
-        yield function(name, getattr(ops, name), _ABOVE, **_OPEN)
-        yield function(name, getattr(ops, name), _COUNTS[:, :1] ** 2 + 1, label="int32")
+        call = getattr(ops, name)
+        yield function(name, call, _ABOVE, **_OPEN)
+        if name not in _FLOATS_ONLY:
+            yield function(name, call, _COUNTS[:, :1] ** 2 + 1, label="int32")
     for decimals in (0, 2, -1):
         yield function(
             "round", lambda x, d=decimals: ops.round(x, decimals=d), 30 * _ANY, label=f"{decimals}"
         )
-    yield function("nan_to_num", lambda x: ops.nan_to_num(x, nan=1.0, posinf=2.0), _ODD, label="1, 2")
+    yield function(
+        "nan_to_num", lambda x: ops.nan_to_num(x, nan=1.0, posinf=2.0), _ODD, label="1, 2"
+    )
     yield function("clip", lambda x: ops.clip(x, -0.5, 1.0), _ANY, **_OPEN)
     yield function("clip", lambda x: ops.clip(x, -2, 3), _COUNTS, label="int32")
     for name in ("real", "imag", "conj", "conjugate", "angle", "abs", "isreal"):
-        yield function(name, getattr(ops, name), _PAIRS, label="complex64")
+        call = getattr(ops, name)
+        yield function(name, call, _PAIRS, label="complex64")
 
 
 def _binary() -> Iterator[Entry]:
     from keras import ops
 
-    for name in """add subtract multiply divide true_divide maximum minimum fmax fmin equal not_equal
+    for (
+        name
+    ) in """add subtract multiply divide true_divide maximum minimum fmax fmin equal not_equal
         greater greater_equal less less_equal arctan2 hypot logaddexp logaddexp2 floor_divide mod
         fmod divide_no_nan logical_and logical_or logical_xor heaviside isclose nextafter
         """.split():
@@ -72,28 +103,36 @@ def _binary() -> Iterator[Entry]:
         yield function(name, call, _ANY, _OTHER[:1, :1], label="broadcast", free=({0: "n"}, {}))
         yield function(name, lambda x, c=call: c(x, 2.0), _ANY, label="with a number")
     for name in "add subtract multiply divide maximum minimum equal less greater_equal".split():
-        yield function(name, getattr(ops, name), _COUNTS, _SHIFTS, label="int32")
+        call = getattr(ops, name)
+        yield function(name, call, _COUNTS, _SHIFTS, label="int32")
     for name in ("floor_divide", "mod", "fmod", "divide", "true_divide"):
-        yield function(name, getattr(ops, name), _COUNTS, _SHIFTS + 1, label="of positive int32")
-        yield function(name, getattr(ops, name), _COUNTS, -_SHIFTS - 1, label="of negative int32")
+        call = getattr(ops, name)
+        yield function(name, call, _COUNTS, _SHIFTS + 1, label="of positive int32")
+        yield function(name, call, _COUNTS, -_SHIFTS - 1, label="of negative int32")
     for name in ("maximum", "minimum", "fmax", "fmin", "equal", "isclose"):
-        yield function(name, getattr(ops, name), _ODD, _ODD[:, ::-1].copy(), label="not finite")
-    yield function("isclose", lambda x, y: ops.isclose(x, y, equal_nan=True), _ODD, _ODD, label="nan")
+        call = getattr(ops, name)
+        yield function(name, call, _ODD, _ODD[:, ::-1].copy(), label="not finite")
+    yield function(
+        "isclose", lambda x, y: ops.isclose(x, y, equal_nan=True), _ODD, _ODD, label="nan"
+    )
     yield function("allclose", ops.allclose, _ANY, _ANY + 1e-9)
     yield function("power", ops.power, _ABOVE, _OTHER, **_OPEN)
     yield function("power", lambda x: ops.power(x, 3), _ANY, label="cube")
     yield function("power", ops.power, _COUNTS, _SHIFTS, label="int32")
-    yield function("divide_no_nan", ops.divide_no_nan, _ANY, _COUNTS * 1.0, label="by zero", modes=("static",))
+    yield function(
+        "divide_no_nan", ops.divide_no_nan, _ANY, _COUNTS * 1.0, label="by zero", modes=("static",)
+    )
     yield function("ldexp", ops.ldexp, _ANY, _SHIFTS, **_OPEN)
     yield function("polar", ops.polar, _ABOVE, _OTHER)
     yield function("where", ops.where, _ANY > 0, _ANY, _OTHER, **_OPEN)
     yield function("where", lambda c, x: ops.where(c, x, 0.0), _ANY > 0, _ANY, label="a number")
-    yield function("where", lambda c: ops.where(c), _ANY > 0, label="indices")
+    yield function("where", ops.where, _ANY > 0, label="indices")
     yield function(
         "select", lambda x: ops.select([x > 1, x > 0], [x, 2 * x], default=-1.0), _ANY, **_OPEN
     )
     for name in ("add", "multiply", "subtract", "divide"):
-        yield function(name, getattr(ops, name), _PAIRS, _PAIRS[::-1].copy(), label="complex64")
+        call = getattr(ops, name)
+        yield function(name, call, _PAIRS, _PAIRS[::-1].copy(), label="complex64")
 
 
 def _integers() -> Iterator[Entry]:
@@ -103,14 +142,17 @@ def _integers() -> Iterator[Entry]:
         a, b = abs(_COUNTS).astype(kind), _SHIFTS.astype(kind)
         for name in """bitwise_and bitwise_or bitwise_xor bitwise_left_shift bitwise_right_shift
             left_shift right_shift""".split():
-            yield function(name, getattr(ops, name), a, b, label=kind)
+            call = getattr(ops, name)
+            yield function(name, call, a, b, label=kind)
         for name in ("bitwise_invert", "bitwise_not"):
-            yield function(name, getattr(ops, name), a, label=kind)
+            call = getattr(ops, name)
+            yield function(name, call, a, label=kind)
     for name in ("bitwise_right_shift", "right_shift", "bitwise_and"):
-        yield function(name, getattr(ops, name), _COUNTS, _SHIFTS, label="negative")
+        call = getattr(ops, name)
+        yield function(name, call, _COUNTS, _SHIFTS, label="negative")
     for name in ("gcd", "lcm"):
-        yield function(name, getattr(ops, name), _COUNTS, _SHIFTS)
-    yield function("bitwise_and", ops.bitwise_and, flags(2, 5), flags(2, 5, seed=1), label="bool")
+        call = getattr(ops, name)
+        yield function(name, call, _COUNTS, _SHIFTS, **_SIZED)
 
 
 def _types() -> Iterator[Entry]:
@@ -129,7 +171,13 @@ def _types() -> Iterator[Entry]:
     yield function("is_tensor", lambda x: x if ops.is_tensor(x) else -x, _ANY)
     yield function("dtype", lambda x: x if ops.dtype(x) == "float32" else -x, _ANY)
     yield function("custom_gradient", ops.custom_gradient(_doubled), _ANY)
-    yield function("vectorize", ops.vectorize(lambda x: x * 2 + 1), _ANY)
+    yield function(
+        "vectorize",
+        ops.vectorize(lambda x: x * 2 + 1),
+        _ANY,
+        refused="Not supported with `vectorize()`",
+        reason="Keras has it on other backends only",
+    )
 
 
 def _doubled(x):  # type: ignore[no-untyped-def]

@@ -1,0 +1,59 @@
+"""The bits of numbers, and neighbours of floats."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from yobx.lowering.bits import reread
+from yobx.lowering.casts import cast
+from yobx.lowering.float_bits import from_bits, is_negative, next_after, to_bits
+from yobx.lowering.legalise import legal
+from yobx.onnx_optim.tensor_type import tensor_type
+from yobx.tensorflow.ops._op import FLOATS, INTS, UINTS, out_dtype
+from yobx.tensorflow.register import register_tf_op_converter
+from yobx.xbuilder import GraphBuilder
+
+_SIGN = {"int16": -(2**15), "int32": -(2**31), "int64": -(2**63)}
+
+
+@register_tf_op_converter("Bitcast", dtypes=(*INTS, *UINTS, *FLOATS))
+def convert_bitcast(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+    """The same bits read as another type; a last axis appears or goes with the width."""
+    source, target = op.inputs[0].dtype.as_numpy_dtype, op.outputs[0].dtype.as_numpy_dtype
+    x, old, new = op.inputs[0].name, np.dtype(source), np.dtype(target)
+    if old == new:
+        return str(g.op.Identity(x, outputs=outputs[:1]))
+    if old.name in FLOATS and _only_sign_matters(op):
+        negative = is_negative(g, x)
+        sign = np.array(_SIGN[new.name], new)
+        return str(legal(g).Where(negative, sign, np.array(0, new), outputs=outputs[:1]))
+    if old.name in FLOATS:
+        x = to_bits(g, x, old)
+    if new.name not in FLOATS:
+        return reread(g, x, out_dtype(op), outputs=outputs[:1])
+    bits = np.dtype(f"u{new.itemsize}")
+    return cast(g, from_bits(g, reread(g, x, tensor_type(bits)), new), new, outputs=outputs[:1])
+
+
+def _only_sign_matters(op: Any) -> bool:
+    """Whether every reader keeps the sign bit alone, as ``keras.ops.signbit`` does."""
+    import tensorflow as tf
+
+    lowest = _SIGN.get(op.outputs[0].dtype.name)
+    readers = op.outputs[0].consumers()
+    masks = [tf.get_static_value(r.inputs[1]) for r in readers if r.type == "BitwiseAnd"]
+    return (
+        bool(readers)
+        and len(masks) == len(readers)
+        and all(mask is not None and np.all(mask == lowest) for mask in masks)
+    )
+
+
+@register_tf_op_converter("NextAfter", dtypes=("float32", "float64"))
+def convert_next_after(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+    """The float next to ``x1`` in the direction of ``x2``."""
+    x, y = (i.name for i in op.inputs)
+    kind = np.dtype(op.outputs[0].dtype.as_numpy_dtype)
+    return next_after(g, x, y, kind, outputs[:1])
