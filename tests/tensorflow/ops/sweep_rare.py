@@ -17,4 +17,39 @@ RAGGED = [
       for tag, weights in (("ones", np.zeros(0)), ("weights", Arg("float32", (6,))))
       for binary in (False, True)),
 ]  # fmt: skip
-ROWS = [*RAGGED]
+X = Arg("float32", ("n", 4), values=(-3.0, -1.25, 0.3, 0.5, 2.0, 7.7, 0.0, 1.5, -0.2, 99, -1.0))
+LEVELS = Arg("int32", ("n", 4), values=(0, 1, 5, 127, 100, 63))
+ROUGH: dict[str, Any] = {"ulps": 8, "half": 2, "options": {**E, "floor": 2.0}}
+QUANTIZED = [
+    *(Row("QuantizeV2", {"input": X, "min_range": low, "max_range": high},
+          {"T": "quint8", "mode": mode}, tag=f"{mode}{low}", only=("T",), outputs=outputs)
+      for mode in ("MIN_COMBINED", "MIN_FIRST", "SCALED")
+      for low, high, outputs in ((-1.0, 2.5, None), (0.0, 6.0, None), (1.0, 1.0, None),
+                                 (-4.0, -1.0, None))),
+    *(Row("QuantizeV2", {"input": X, "min_range": -1.0, "max_range": 2.5},
+          {"T": "qint8", "mode": "SCALED", "round_mode": how, "narrow_range": narrow},
+          tag=f"{how}{narrow}", only=("T",) if how == "HALF_AWAY_FROM_ZERO" else ())
+      for how in ("HALF_TO_EVEN", "HALF_AWAY_FROM_ZERO") for narrow in (False, True)),
+    *(Row("QuantizeV2", {"input": X, "min_range": Arg("float32", (4,), -3, 0),
+          "max_range": Arg("float32", (4,), 1, 5)}, {"T": "qint8", "mode": mode, "axis": 1},
+          tag=f"axis{mode}", only=())
+      for mode in ("MIN_COMBINED", "SCALED")),
+    *(Row("QuantizeV2", {"input": X, "min_range": low, "max_range": 2.5},
+          {"T": kind, "mode": "SCALED", "round_mode": "HALF_TO_EVEN", "narrow_range": narrow},
+          tag=f"even{kind}{low}{narrow}", only=())
+      for kind in ("qint8", "quint8", "qint16")
+      for low in (-4.0, -1.0) for narrow in (False, True)),
+    Row("QuantizeV2", {"input": X, "min_range": Arg("float32", (4,), -3, 0),
+        "max_range": Arg("float32", (4,), 1, 5)}, {"T": "qint8", "mode": "SCALED", "axis": 1,
+        "round_mode": "HALF_TO_EVEN"}, tag="axis-even", only=()),
+    Row("UniformQuantize", {"input": X, "scales": 0.25, "zero_points": np.int32(3)},
+        {"Tout": "qint8", "quantization_min_val": -128, "quantization_max_val": 127}),
+    Row("UniformQuantize", {"input": X, "scales": [0.25, 0.1, 3, 1], "zero_points": np.array(
+        [3, 0, -2, 1], np.int32)}, {"Tout": "qint8", "quantization_min_val": -100,
+        "quantization_max_val": 100, "quantization_axis": 1}, tag="axis", only=()),
+    *(Row("QuantizeAndDequantizeV4", {"input": X, "input_min": Arg("float32", (4,), -3, 0),
+          "input_max": Arg("float32", (4,), 1, 5)}, {"axis": 1, "range_given": False,
+          "narrow_range": narrow, "round_mode": how}, tag=f"axis{narrow}", only=(), **ROUGH)
+      for narrow, how in ((False, "HALF_TO_EVEN"), (True, "HALF_UP"))),
+]  # fmt: skip
+ROWS = [*RAGGED, *QUANTIZED]

@@ -8,7 +8,7 @@ import numpy as np
 
 from yobx.lowering.legalise import legal
 from yobx.lowering.transcendental import const
-from yobx.tensorflow.ops._op import FLOATS, attr, unsupported
+from yobx.tensorflow.ops._op import FLOATS, attr, rank, unsupported
 from yobx.tensorflow.register import register_tf_op_converter
 from yobx.xbuilder import GraphBuilder
 
@@ -72,8 +72,7 @@ def convert_quantize_and_dequantize(
     g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any
 ) -> str:
     """Rounding to levels symmetric around zero, their range given or found."""
-    if int(attr(op, "axis", -1)) != -1:
-        unsupported(op, "one scale for the whole tensor is supported", f"axis={attr(op, 'axis')}")
+    axis = int(attr(op, "axis", -1))
     if op.type == "QuantizeAndDequantizeV3":
         value = g.get_constant(op.inputs[3].name)
         if value is None:
@@ -84,12 +83,26 @@ def convert_quantize_and_dequantize(
     signed, narrow = bool(attr(op, "signed_input")), bool(attr(op, "narrow_range", False))
     x = op.inputs[0].name
     if bool(attr(op, "range_given")):
-        low, high = op.inputs[1].name, op.inputs[2].name
+        low, high = (_per_slice(g, op, op.inputs[i].name, axis) for i in (1, 2))
     else:
-        low, high = (getattr(legal(g), f"Reduce{k}")(x, keepdims=0) for k in ("Min", "Max"))
+        others = [i for i in range(rank(g, op, 0)) if i != axis]
+        low, high = (
+            getattr(legal(g), f"Reduce{k}")(x, np.array(others, np.int64), keepdims=1)
+            if axis >= 0
+            else getattr(legal(g), f"Reduce{k}")(x, keepdims=0)
+            for k in ("Min", "Max")
+        )
     bottom = float(-(2 ** (bits - 1)) + int(narrow)) if signed else 0.0
     top = float(2 ** (bits - 1) - 1) if signed else float(2**bits - 1)
     return _symmetric(g, op, x, (low, high), (bottom, top), outputs=outputs[:1])
+
+
+def _per_slice(g: GraphBuilder, op: Any, value: str, axis: int) -> str:
+    """Return one limit per slice along an axis in a shape that broadcasts to the input."""
+    if axis < 0:
+        return value
+    after = rank(g, op, 0) - 1 - axis
+    return str(g.op.Reshape(value, np.array([-1, *[1] * after], np.int64)))
 
 
 def _symmetric(
