@@ -17,6 +17,7 @@ from .transcendental import const
 
 __all__ = [
     "LuFactors",
+    "column_of",
     "forward_substitution",
     "householder",
     "householder_product",
@@ -24,7 +25,9 @@ __all__ = [
     "reversed_order",
     "solve_tridiagonal",
     "stacked_last",
+    "swap_rows",
     "triangular_solution",
+    "unsqueezed",
 ]
 
 
@@ -49,15 +52,15 @@ def _last(*axes: int) -> np.ndarray[Any, Any]:
     return np.array(axes, dtype=np.int64)
 
 
-def _column(g: GraphBuilder, a: str, j: str) -> str:
+def column_of(g: GraphBuilder, a: str, j: str) -> str:
     return str(g.op.Gather(a, j, axis=-1))
 
 
-def _wide(g: GraphBuilder, x: str, axis: int) -> str:
+def unsqueezed(g: GraphBuilder, x: str, axis: int) -> str:
     return str(g.op.Unsqueeze(x, _last(axis)))
 
 
-def _rows_back(g: GraphBuilder, rows: str) -> str:
+def rows_back(g: GraphBuilder, rows: str) -> str:
     """Return rows that a loop stacked first, `(n, *b, k)`, as `(*b, n, k)`."""
     rank = g.get_rank(rows) or 2
     return str(g.op.Transpose(rows, perm=[*range(1, rank - 1), 0, rank - 1]))
@@ -91,16 +94,16 @@ def forward_substitution(g: GraphBuilder, a: str, b: str, n: int, *, unit: bool)
     rows, zero = np.arange(n), const(g, a, 0)
 
     def turn(c: GraphBuilder, i: str, states: list[str]) -> tuple[list[str], list[str]]:
-        column = _column(c, a, i)
+        column = column_of(c, a, i)
         row = c.op.Gather(states[0], i, axis=-2)
         if not unit:
-            row = c.op.Div(row, _wide(c, c.op.Gather(column, i, axis=-1), -1))
+            row = c.op.Div(row, unsqueezed(c, c.op.Gather(column, i, axis=-1), -1))
         below = c.op.Where(c.op.Greater(rows, i), column, zero)
-        product = c.op.Mul(_wide(c, below, -1), _wide(c, row, -2))
+        product = c.op.Mul(unsqueezed(c, below, -1), unsqueezed(c, row, -2))
         return [c.op.Sub(states[0], product)], [row]
 
     _, solution = counted(g, n, [b], turn)
-    return _rows_back(g, solution)
+    return rows_back(g, solution)
 
 
 def lu(g: GraphBuilder, a: str, m: int, n: int) -> LuFactors:
@@ -110,19 +113,19 @@ def lu(g: GraphBuilder, a: str, m: int, n: int) -> LuFactors:
 
     def turn(b: GraphBuilder, j: str, states: list[str]) -> tuple[list[str], list[str]]:
         size = b.op.Where(
-            b.op.GreaterOrEqual(rows, j), b.op.Abs(_column(b, states[0], j)), const(g, a, -1)
+            b.op.GreaterOrEqual(rows, j), b.op.Abs(column_of(b, states[0], j)), const(g, a, -1)
         )
         place = b.op.ArgMax(size, axis=-1, keepdims=1)
-        x, order = (_swap_rows(b, state, j, place, rows) for state in states)
-        column, row = _column(b, x, j), b.op.Gather(x, j, axis=-2)
-        pivot = _wide(b, b.op.Gather(column, j, axis=-1), -1)
+        x, order = (swap_rows(b, state, j, place, rows) for state in states)
+        column, row = column_of(b, x, j), b.op.Gather(x, j, axis=-2)
+        pivot = unsqueezed(b, b.op.Gather(column, j, axis=-1), -1)
         usable = b.op.And(b.op.Greater(rows, j), b.op.Not(b.op.Equal(pivot, zero)))
         divisor = b.op.Where(b.op.Equal(pivot, zero), one, pivot)
         factor = b.op.Where(usable, b.op.Div(column, divisor), zero)
         right = b.op.Where(b.op.Greater(columns, j), row, zero)
-        x = b.op.Sub(x, b.op.Mul(_wide(b, factor, -1), _wide(b, right, -2)))
+        x = b.op.Sub(x, b.op.Mul(unsqueezed(b, factor, -1), unsqueezed(b, right, -2)))
         here = b.op.And(b.op.Equal(columns, j), b.op.Greater(rows.reshape(m, 1), j))
-        x = b.op.Where(here, _wide(b, b.op.Where(usable, factor, column), -1), x)
+        x = b.op.Where(here, unsqueezed(b, b.op.Where(usable, factor, column), -1), x)
         return [x, order], [b.op.Squeeze(place, _last(-1)), b.op.Squeeze(pivot, _last(-1))]
 
     batch = g.op.Shape(a, end=(g.get_rank(a) or 2) - 2)
@@ -132,11 +135,11 @@ def lu(g: GraphBuilder, a: str, m: int, n: int) -> LuFactors:
     return LuFactors(factors, stacked_last(g, places), stacked_last(g, pivots), flat)
 
 
-def _swap_rows(b: GraphBuilder, a: str, j: str, place: str, rows: np.ndarray[Any, Any]) -> str:
+def swap_rows(b: GraphBuilder, a: str, j: str, place: str, rows: np.ndarray[Any, Any]) -> str:
     """Exchange rows ``j`` and ``place`` (one per batch, shape `(..., 1)`)."""
     index = b.op.Where(b.op.Equal(rows, place), j, rows)
     index = b.op.Where(b.op.Equal(rows, j), place, index)
-    spread = b.op.Expand(_wide(b, index, -1), b.op.Shape(a))
+    spread = b.op.Expand(unsqueezed(b, index, -1), b.op.Shape(a))
     return str(b.op.GatherElements(a, spread, axis=-2))
 
 
@@ -152,8 +155,8 @@ def householder(g: GraphBuilder, a: str, m: int, n: int) -> tuple[str, str]:
 
     def turn(b: GraphBuilder, j: str, states: list[str]) -> tuple[list[str], list[str]]:
         x = states[0]
-        column = _column(b, x, j)
-        alpha = _wide(b, b.op.Gather(column, j, axis=-1), -1)
+        column = column_of(b, x, j)
+        alpha = unsqueezed(b, b.op.Gather(column, j, axis=-1), -1)
         tail = b.op.Where(b.op.Greater(rows, j), column, zero)
         square = b.op.ReduceSum(b.op.Mul(tail, tail), _last(-1), keepdims=1)
         trivial = b.op.Equal(square, zero)
@@ -168,7 +171,7 @@ def householder(g: GraphBuilder, a: str, m: int, n: int) -> tuple[str, str]:
         x = _reflected(b, x, vector, tau, mask=later, zero=zero)
         stored = b.op.Where(b.op.Greater(rows, j), vector, column)
         stored = b.op.Where(b.op.Equal(rows, j), beta, stored)
-        x = b.op.Where(b.op.Equal(columns, j), _wide(b, stored, -1), x)
+        x = b.op.Where(b.op.Equal(columns, j), unsqueezed(b, stored, -1), x)
         return [x], [b.op.Squeeze(tau, _last(-1))]
 
     factors, taus = counted(g, min(m, n), [a], turn)
@@ -179,11 +182,11 @@ def _reflected(
     b: GraphBuilder, a: str, vector: str, tau: str, *, mask: Any, zero: np.ndarray[Any, Any]
 ) -> str:
     """``a - tau v (v' a)``, only in the columns of the mask."""
-    projection = b.op.MatMul(_wide(b, vector, -2), a)
-    scaled = b.op.Mul(_wide(b, tau, -1), projection)
+    projection = b.op.MatMul(unsqueezed(b, vector, -2), a)
+    scaled = b.op.Mul(unsqueezed(b, tau, -1), projection)
     if mask is not None:
         scaled = b.op.Where(mask, scaled, zero)
-    return str(b.op.Sub(a, b.op.Mul(_wide(b, vector, -1), scaled)))
+    return str(b.op.Sub(a, b.op.Mul(unsqueezed(b, vector, -1), scaled)))
 
 
 def householder_product(
@@ -205,10 +208,10 @@ def householder_product(
 
     def turn(b: GraphBuilder, i: str, states: list[str]) -> tuple[list[str], list[str]]:
         j = b.op.Sub(np.array(count - 1), i)
-        column = _column(b, vectors, j)
+        column = column_of(b, vectors, j)
         tail = b.op.Where(b.op.Greater(rows, j), column, zero)
         vector = b.op.Where(b.op.Equal(rows, j), one, tail)
-        tau = _wide(b, b.op.Gather(taus, j, axis=-1), -1)
+        tau = unsqueezed(b, b.op.Gather(taus, j, axis=-1), -1)
         return [_reflected(b, states[0], vector, tau, mask=None, zero=zero)], []
 
     batch = g.op.Shape(vectors, end=(g.get_rank(vectors) or 2) - 2)
@@ -232,9 +235,9 @@ def solve_tridiagonal(g: GraphBuilder, diagonals: tuple[str, str, str], b: str, 
     lower, main, upper = diagonals
 
     def down(c: GraphBuilder, i: str, states: list[str]) -> tuple[list[str], list[str]]:
-        below = _wide(c, c.op.Gather(lower, i, axis=-1), -1)
-        diagonal = _wide(c, c.op.Gather(main, i, axis=-1), -1)
-        above = _wide(c, c.op.Gather(upper, i, axis=-1), -1)
+        below = unsqueezed(c, c.op.Gather(lower, i, axis=-1), -1)
+        diagonal = unsqueezed(c, c.op.Gather(main, i, axis=-1), -1)
+        above = unsqueezed(c, c.op.Gather(upper, i, axis=-1), -1)
         pivot = c.op.Sub(diagonal, c.op.Mul(below, states[0]))
         ratio = c.op.Div(above, pivot)
         row = c.op.Gather(b, i, axis=-2)
@@ -243,7 +246,7 @@ def solve_tridiagonal(g: GraphBuilder, diagonals: tuple[str, str, str], b: str, 
 
     first = g.op.Gather(b, np.array(0), axis=-2)
     start = g.op.Sub(first, first)
-    ratio0 = _wide(g, g.op.Gather(g.op.Sub(main, main), np.array(0), axis=-1), -1)
+    ratio0 = unsqueezed(g, g.op.Gather(g.op.Sub(main, main), np.array(0), axis=-1), -1)
     _, _, ratios, values = counted(g, n, [ratio0, start], down)
 
     def up(c: GraphBuilder, i: str, states: list[str]) -> tuple[list[str], list[str]]:
@@ -253,4 +256,4 @@ def solve_tridiagonal(g: GraphBuilder, diagonals: tuple[str, str, str], b: str, 
         return [row], [row]
 
     _, rows = counted(g, n, [start], up)
-    return reversed_order(g, _rows_back(g, rows), (-2,))
+    return reversed_order(g, rows_back(g, rows), (-2,))

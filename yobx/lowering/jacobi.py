@@ -18,11 +18,27 @@ from yobx.xbuilder import GraphBuilder
 from .casts import cast
 from .looping import counted, repeated
 
-__all__ = ["Decomposition", "eigh", "svd"]
+__all__ = [
+    "LAST",
+    "SWEEPS",
+    "Decomposition",
+    "any_of",
+    "eigh",
+    "has_more",
+    "has_slanted",
+    "identities",
+    "in_order",
+    "meeting",
+    "opponents",
+    "picked_columns",
+    "rotation_angles",
+    "svd",
+    "transposed",
+]
 
-_SWEEPS = 30
+SWEEPS = 30
 _EPSILON = np.finfo(np.float64).eps
-_LAST = np.array([-1], np.int64)
+LAST = np.array([-1], np.int64)
 _BEFORE = np.array([-2], np.int64)
 _ZERO, _ONE = np.array(0.0), np.array(1.0)
 
@@ -42,7 +58,7 @@ class Decomposition:
     right: str | None = None
 
 
-def _opponents(n: int) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+def opponents(n: int) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
     """For each turn and column the column it meets, and 1, -1 or 0 for first, second, none."""
     players = [*range(n), *([-1] if n % 2 else [])]
     count = len(players)
@@ -55,21 +71,21 @@ def _opponents(n: int) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
     return partner, np.sign(partner - np.arange(n)).astype(np.float64)
 
 
-def _rotation(
-    g: GraphBuilder, turn: str, gram: str, tables: tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]
-) -> str:
-    """Rotation that makes the paired elements of a symmetric matrix 0."""
-    partner_table, sign_table = tables
-    n = partner_table.shape[1]
-    row = g.op.Mod(turn, np.array(len(partner_table)))
-    partner = g.op.Gather(partner_table, row, axis=0)
-    sign = g.op.Gather(sign_table, row, axis=0)
-    pairs = g.op.Equal(g.op.Unsqueeze(partner, _LAST), np.arange(n))
-    meeting = g.op.Cast(pairs, to=11)
-    diagonal = g.op.ReduceSum(g.op.Mul(gram, np.eye(n)), _LAST, keepdims=0)
-    above = g.op.ReduceSum(g.op.Mul(gram, meeting), _LAST, keepdims=0)
-    # both columns of a pair must see one number, or the rotation would not be one
-    paired = g.op.Mul(g.op.Add(above, g.op.Gather(above, partner, axis=-1)), np.array(0.5))
+def rotation_angles(
+    g: GraphBuilder, diagonal: str, paired: str, partner: str, sign: str
+) -> tuple[str, str]:
+    """Cosines and sines that make the paired elements of a symmetric matrix 0.
+
+    Args:
+        g: The graph.
+        diagonal: The diagonal, `(*b, n)`.
+        paired: For each column the element that it has with its partner, `(*b, n)`.
+        partner: The column that each one meets, `(n,)`.
+        sign: 1, -1 or 0 for the first, the second of a pair, and for none, `(n,)`.
+
+    Returns:
+        Both, `(*b, n)`; the sine is that of a column's own row at its partner.
+    """
     idle = g.op.Or(g.op.Equal(paired, _ZERO), g.op.Equal(sign, _ZERO))
     gap = g.op.Sub(g.op.Gather(diagonal, partner, axis=-1), diagonal)
     slope = g.op.Div(gap, g.op.Where(idle, _ONE, g.op.Mul(paired, np.array(2.0))))
@@ -77,17 +93,42 @@ def _rotation(
     size = g.op.Add(g.op.Abs(slope), g.op.Sqrt(g.op.Add(g.op.Mul(slope, slope), _ONE)))
     tangent = g.op.Where(idle, _ZERO, g.op.Div(direction, size))
     cosine = g.op.Reciprocal(g.op.Sqrt(g.op.Add(g.op.Mul(tangent, tangent), _ONE)))
-    sine = g.op.Mul(tangent, cosine)
-    turned = g.op.Mul(g.op.Unsqueeze(sine, _LAST), meeting)
-    return str(g.op.Add(g.op.Mul(g.op.Unsqueeze(cosine, _LAST), np.eye(n)), turned))
+    return str(cosine), str(g.op.Mul(tangent, cosine))
 
 
-def _transposed(g: GraphBuilder, x: str) -> str:
+def meeting(
+    g: GraphBuilder, turn: str, tables: tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]
+) -> tuple[str, str, str]:
+    """Partners and signs of a turn, and the matrix with 1 where two columns meet."""
+    n = tables[0].shape[1]
+    row = g.op.Mod(turn, np.array(len(tables[0])))
+    partner = g.op.Gather(tables[0], row, axis=0)
+    sign = g.op.Gather(tables[1], row, axis=0)
+    pairs = g.op.Equal(g.op.Unsqueeze(partner, LAST), np.arange(n))
+    return str(partner), str(sign), str(g.op.Cast(pairs, to=11))
+
+
+def _rotation(
+    g: GraphBuilder, turn: str, gram: str, tables: tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]
+) -> str:
+    """Rotation that makes the paired elements of a symmetric matrix 0."""
+    unit = np.eye(tables[0].shape[1])
+    partner, sign, pairs = meeting(g, turn, tables)
+    diagonal = g.op.ReduceSum(g.op.Mul(gram, unit), LAST, keepdims=0)
+    above = g.op.ReduceSum(g.op.Mul(gram, pairs), LAST, keepdims=0)
+    # both columns of a pair must see one number, or the rotation would not be one
+    paired = g.op.Mul(g.op.Add(above, g.op.Gather(above, partner, axis=-1)), np.array(0.5))
+    cosine, sine = rotation_angles(g, diagonal, paired, partner, sign)
+    turned = g.op.Mul(g.op.Unsqueeze(sine, LAST), pairs)
+    return str(g.op.Add(g.op.Mul(g.op.Unsqueeze(cosine, LAST), unit), turned))
+
+
+def transposed(g: GraphBuilder, x: str) -> str:
     rank = g.get_rank(x) or 2
     return str(g.op.Transpose(x, perm=[*range(rank - 2), rank - 1, rank - 2]))
 
 
-def _identities(g: GraphBuilder, x: str, n: int) -> str:
+def identities(g: GraphBuilder, x: str, n: int) -> str:
     """Unit matrices of size ``n`` for the batch axes of ``x``."""
     rank = g.get_rank(x) or 2
     if rank == 2:
@@ -96,25 +137,46 @@ def _identities(g: GraphBuilder, x: str, n: int) -> str:
     return str(g.op.Expand(np.eye(n), shape))
 
 
-def _largest(g: GraphBuilder, x: str) -> str:
+def largest_of(g: GraphBuilder, x: str) -> str:
     """Largest element of each matrix, `(*b, 1, 1)`."""
     return str(g.op.ReduceMax(x, np.array([-2, -1]), keepdims=1))
 
 
-def _any(g: GraphBuilder, x: str) -> str:
+def any_of(g: GraphBuilder, x: str) -> str:
     return str(g.op.Cast(g.op.ReduceMax(g.op.Cast(x, to=6), keepdims=0), to=9))
 
 
-def _ordered(g: GraphBuilder, values: str, *, largest: bool) -> tuple[str, str]:
+def in_order(g: GraphBuilder, values: str, *, largest: bool) -> tuple[str, str]:
     n = g.get_shape(values).dims()[-1].as_int()
     made = g.op.TopK(values, np.array([n]), axis=-1, largest=int(largest), outputs=2)
     return str(made[0]), str(made[1])
 
 
-def _columns(g: GraphBuilder, matrix: str, order: str) -> str:
+def picked_columns(g: GraphBuilder, matrix: str, order: str) -> str:
     """Columns of each matrix in an order of its own."""
     index = g.op.Expand(g.op.Unsqueeze(order, _BEFORE), g.op.Shape(matrix))
     return str(g.op.GatherElements(matrix, index, axis=-1))
+
+
+def has_more(b: GraphBuilder, matrix: str, outside: np.ndarray[Any, Any]) -> str:
+    """Whether a symmetric matrix is not diagonal yet, up to rounding."""
+    sizes = b.op.Abs(matrix)
+    rest = largest_of(b, b.op.Mul(sizes, outside))
+    limit = b.op.Mul(largest_of(b, sizes), np.array(_EPSILON))
+    return any_of(b, b.op.Greater(rest, limit))
+
+
+def has_slanted(b: GraphBuilder, gram: str, outside: np.ndarray[Any, Any]) -> str:
+    """Whether columns with these inner products are not orthogonal yet, up to rounding."""
+    n = len(outside)
+    lengths = b.op.ReduceSum(b.op.Mul(gram, np.eye(n)), LAST, keepdims=1)
+    product = b.op.Mul(lengths, transposed(b, lengths))
+    square = b.op.Mul(b.op.Mul(gram, gram), outside)
+    # what is below the rounding of the longest column is no direction any more
+    floor = b.op.Mul(largest_of(b, lengths), np.array(_EPSILON**2))
+    small = b.op.Mul(b.op.Mul(floor, floor), np.array(float(n)))
+    limit = b.op.Add(b.op.Mul(product, np.array((4 * n * _EPSILON) ** 2)), small)
+    return any_of(b, b.op.Greater(square, limit))
 
 
 def eigh(g: GraphBuilder, a: str, n: int) -> tuple[str, str]:
@@ -129,24 +191,21 @@ def eigh(g: GraphBuilder, a: str, n: int) -> tuple[str, str]:
         Values `(*b, n)`, ascending, and vectors as columns `(*b, n, n)`, of the type of ``a``.
     """
     wide = cast(g, a, np.float64)
-    tables = _opponents(n)
+    tables = opponents(n)
     outside = 1.0 - np.eye(n)
 
     def step(b: GraphBuilder, turn: str, states: list[str]) -> tuple[list[str], str]:
         matrix, vectors = states
         rotation = _rotation(b, turn, matrix, tables)
-        matrix = b.op.MatMul(b.op.MatMul(_transposed(b, rotation), matrix), rotation)
-        sizes = b.op.Abs(matrix)
-        rest = _largest(b, b.op.Mul(sizes, outside))
-        limit = b.op.Mul(_largest(b, sizes), np.array(_EPSILON))
-        return [matrix, b.op.MatMul(vectors, rotation)], _any(b, b.op.Greater(rest, limit))
+        matrix = b.op.MatMul(b.op.MatMul(transposed(b, rotation), matrix), rotation)
+        return [matrix, b.op.MatMul(vectors, rotation)], has_more(b, matrix, outside)
 
-    most = _SWEEPS * len(tables[0])
-    matrix, vectors = repeated(g, most, [wide, _identities(g, wide, n)], step)
-    diagonal = g.op.ReduceSum(g.op.Mul(matrix, np.eye(n)), _LAST, keepdims=0)
-    values, order = _ordered(g, str(diagonal), largest=False)
+    most = SWEEPS * len(tables[0])
+    matrix, vectors = repeated(g, most, [wide, identities(g, wide, n)], step)
+    diagonal = g.op.ReduceSum(g.op.Mul(matrix, np.eye(n)), LAST, keepdims=0)
+    values, order = in_order(g, str(diagonal), largest=False)
     dtype = g.get_type(a)
-    return cast(g, values, dtype), cast(g, _columns(g, vectors, order), dtype)
+    return cast(g, values, dtype), cast(g, picked_columns(g, vectors, order), dtype)
 
 
 def svd(
@@ -166,20 +225,18 @@ def svd(
         The decomposition, of the type of ``a``.
     """
     if m < n:
-        turned = svd(g, _transposed(g, a), n, m, vectors=vectors, full=full)
+        turned = svd(g, transposed(g, a), n, m, vectors=vectors, full=full)
         if turned.left is None or turned.right is None:
             return turned
-        return Decomposition(
-            turned.values, _transposed(g, turned.right), _transposed(g, turned.left)
-        )
+        return Decomposition(turned.values, transposed(g, turned.right), transposed(g, turned.left))
     dtype = g.get_type(a)
     columns, right = _orthogonal_columns(g, cast(g, a, np.float64), n, vectors=vectors)
     lengths = g.op.Sqrt(g.op.ReduceSum(g.op.Mul(columns, columns), _BEFORE, keepdims=0))
-    values, order = _ordered(g, str(lengths), largest=True)
+    values, order = in_order(g, str(lengths), largest=True)
     if right is None:
         return Decomposition(cast(g, values, dtype))
-    left = _unit_columns(g, _columns(g, columns, order), m, n, full=full)
-    adjoint = _transposed(g, _columns(g, right, order))
+    left = _unit_columns(g, picked_columns(g, columns, order), m, n, full=full)
+    adjoint = transposed(g, picked_columns(g, right, order))
     return Decomposition(cast(g, values, dtype), cast(g, left, dtype), cast(g, adjoint, dtype))
 
 
@@ -187,24 +244,17 @@ def _orthogonal_columns(
     g: GraphBuilder, a: str, n: int, *, vectors: bool
 ) -> tuple[str, str | None]:
     """Rotate the columns until they are orthogonal; also the product of the rotations."""
-    tables = _opponents(n)
+    tables = opponents(n)
     outside = 1.0 - np.eye(n)
 
     def step(b: GraphBuilder, turn: str, states: list[str]) -> tuple[list[str], str]:
-        gram = b.op.MatMul(_transposed(b, states[0]), states[0])
+        gram = b.op.MatMul(transposed(b, states[0]), states[0])
         rotation = _rotation(b, turn, gram, tables)
-        lengths = b.op.ReduceSum(b.op.Mul(gram, np.eye(n)), _LAST, keepdims=1)
-        product = b.op.Mul(lengths, _transposed(b, lengths))
-        square = b.op.Mul(b.op.Mul(gram, gram), outside)
-        # what is below the rounding of the longest column is no direction any more
-        floor = b.op.Mul(_largest(b, lengths), np.array(_EPSILON**2))
-        small = b.op.Mul(b.op.Mul(floor, floor), np.array(float(n)))
-        limit = b.op.Add(b.op.Mul(product, np.array((4 * n * _EPSILON) ** 2)), small)
-        again = _any(b, b.op.Greater(square, limit))
+        again = has_slanted(b, gram, outside)
         return [b.op.MatMul(state, rotation) for state in states], again
 
-    start = [a, _identities(g, a, n)] if vectors else [a]
-    columns, *right = repeated(g, _SWEEPS * len(tables[0]), start, step)
+    start = [a, identities(g, a, n)] if vectors else [a]
+    columns, *right = repeated(g, SWEEPS * len(tables[0]), start, step)
     return columns, right[0] if right else None
 
 
@@ -220,29 +270,29 @@ def _unit_columns(g: GraphBuilder, columns: str, m: int, n: int, *, full: bool) 
         matrix, product = states
         column = b.op.Gather(matrix, j, axis=-1)
         tail = b.op.Where(b.op.GreaterOrEqual(rows, j), column, _ZERO)
-        head = b.op.Unsqueeze(b.op.Gather(column, j, axis=-1), _LAST)
+        head = b.op.Unsqueeze(b.op.Gather(column, j, axis=-1), LAST)
         sign = b.op.Where(b.op.Less(head, _ZERO), np.array(-1.0), _ONE)
-        largest = b.op.ReduceMax(b.op.Abs(tail), _LAST, keepdims=1)
+        largest = b.op.ReduceMax(b.op.Abs(tail), LAST, keepdims=1)
         is_zero = b.op.Equal(largest, _ZERO)
         unit = b.op.Div(tail, b.op.Where(is_zero, _ONE, largest))
-        length = b.op.Sqrt(b.op.ReduceSum(b.op.Mul(unit, unit), _LAST, keepdims=1))
+        length = b.op.Sqrt(b.op.ReduceSum(b.op.Mul(unit, unit), LAST, keepdims=1))
         here = b.op.Equal(rows, j)
         vector = b.op.Add(unit, b.op.Where(here, b.op.Mul(sign, length), _ZERO))
-        square = b.op.ReduceSum(b.op.Mul(vector, vector), _LAST, keepdims=1)
+        square = b.op.ReduceSum(b.op.Mul(vector, vector), LAST, keepdims=1)
         factor = b.op.Div(
             b.op.Where(is_zero, _ZERO, np.array(2.0)), b.op.Where(is_zero, _ONE, square)
         )
         across = b.op.Unsqueeze(vector, _BEFORE)
-        scaled = b.op.Unsqueeze(b.op.Mul(vector, factor), _LAST)
+        scaled = b.op.Unsqueeze(b.op.Mul(vector, factor), LAST)
         matrix = b.op.Sub(matrix, b.op.Mul(scaled, b.op.MatMul(across, matrix)))
-        turned = b.op.MatMul(product, b.op.Unsqueeze(vector, _LAST))
+        turned = b.op.MatMul(product, b.op.Unsqueeze(vector, LAST))
         product = b.op.Sub(
             product, b.op.Mul(turned, b.op.Unsqueeze(b.op.Mul(vector, factor), _BEFORE))
         )
         # the diagonal becomes -sign * length
         return [matrix, product], [b.op.Where(is_zero, _ONE, b.op.Neg(sign))]
 
-    _, product, signs = counted(g, n, [columns, _identities(g, columns, m)], reflect)
+    _, product, signs = counted(g, n, [columns, identities(g, columns, m)], reflect)
     rank = g.get_rank(signs) or 2
     order = [*range(1, rank - 1), rank - 1, 0]
     flips = g.op.Transpose(signs, perm=order)
@@ -252,5 +302,5 @@ def _unit_columns(g: GraphBuilder, columns: str, m: int, n: int, *, full: bool) 
         flips = g.op.Pad(flips, pads, _ONE)
     elif m > n:
         far = np.array([n], np.int64)
-        product = str(g.op.Slice(product, np.array([0]), far, _LAST))
+        product = str(g.op.Slice(product, np.array([0]), far, LAST))
     return str(g.op.Mul(product, flips))

@@ -21,6 +21,7 @@ _MODULES = (
     "fused",
     "gather",
     "linalg",
+    "linalg_complex",
     "reduction",
     "reshaping",
     "scatter",

@@ -186,6 +186,30 @@ def convert_complex_compare(g: GraphBuilder, op: Op) -> Results:
     return elements.result(same if direction == "EQ" else g.op.Not(same))
 
 
+@register_stablehlo_op_converter("stablehlo.clamp", complex_parts="pair")
+def convert_complex_clamp(g: GraphBuilder, op: Op) -> Results:
+    """``min(max(x, low), high)``; the imaginary part decides between equal real parts."""
+    elements = _Elements(op)
+    low, x, high = (elements.pair(i) for i in range(3))
+
+    def ordered(one: pairs.Pair, other: pairs.Pair) -> str:
+        tie = g.op.And(g.op.Equal(one[0], other[0]), g.op.Less(one[1], other[1]))
+        return str(g.op.Or(g.op.Less(one[0], other[0]), tie))
+
+    def chosen(keep: str, one: pairs.Pair, other: pairs.Pair) -> pairs.Pair:
+        real, imaginary = (g.op.Where(keep, a, b) for a, b in zip(one, other, strict=True))
+        return str(real), str(imaginary)
+
+    raised = chosen(ordered(x, low), low, x)
+    return elements.result(*chosen(ordered(high, raised), high, raised))
+
+
+@register_stablehlo_op_converter("stablehlo.bitcast_convert", complex_parts="pair")
+def convert_complex_bitcast(g: GraphBuilder, op: Op) -> Results:
+    """The operand: the bits of a complex number are those of one of its own type only."""
+    return [op.parts[0]]
+
+
 @register_stablehlo_op_converter(("stablehlo.iota", "stablehlo.dynamic_iota"), complex_parts="pair")
 def convert_complex_iota(g: GraphBuilder, op: Op) -> Results:
     """Positions along an axis; the imaginary part is 0."""

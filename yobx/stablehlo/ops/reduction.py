@@ -53,7 +53,8 @@ def _rounds_often(op: Op, kind: str, axes: tuple[int, ...]) -> bool:
     if op.out_dtype().name not in ("float16", "bfloat16") or kind not in ("add", "mul"):
         return False
     sizes = [op.in_type().shape[axis] for axis in axes]
-    return None not in sizes and 1 < np.prod([s or 0 for s in sizes]) <= _ROUNDED
+    count = int(np.prod([s or 0 for s in sizes]))
+    return None not in sizes and 1 < count <= _ROUNDED
 
 
 def _reduce(op: Op, kind: str, axes: tuple[int, ...]) -> str:

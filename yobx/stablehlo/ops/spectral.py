@@ -27,7 +27,7 @@ def convert_eigh(g: GraphBuilder, op: Op) -> tuple[Tensor | str, ...]:
     rank = op.in_type().rank
     mirrored = g.op.Transpose(other, perm=[*range(rank - 2), rank - 1, rank - 2])
     values, vectors = jacobi.eigh(g, g.op.Add(half, mirrored), n)
-    return vectors, values, _converged(op)
+    return vectors, values, converged(op)
 
 
 @register_stablehlo_op_converter(lapack_names("gesdd"))
@@ -39,10 +39,10 @@ def convert_svd(g: GraphBuilder, op: Op) -> tuple[Tensor | str, ...]:
     left, right = found.left, found.right
     if left is None or right is None:
         left = right = op.x()  # nobody reads what was not asked for
-    return op.inputs[0], found.values, left, right, _converged(op)
+    return op.inputs[0], found.values, left, right, converged(op)
 
 
-def _converged(op: Op) -> str:
+def converged(op: Op) -> str:
     """LAPACK's 0 for each matrix."""
     g, rank = op.g, op.in_type().rank
     zero = np.array(0, np.int32)
