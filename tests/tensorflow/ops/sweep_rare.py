@@ -52,4 +52,19 @@ QUANTIZED = [
           "narrow_range": narrow, "round_mode": how}, tag=f"axis{narrow}", only=(), **ROUGH)
       for narrow, how in ((False, "HALF_TO_EVEN"), (True, "HALF_UP"))),
 ]  # fmt: skip
-ROWS = [*RAGGED, *QUANTIZED]
+UNITS = Arg("float32", (2,), -1, 1)
+# TensorFlow ends the process when there is no row.
+STEPS = ({"n": 2, "m": 5, "k": 3}, {"n": 1, "m": 1, "k": 1})
+RECURRENT = [
+    Row(kind, {"seq_len_max": np.int64(3), "x": Arg("float32", (steps, "n", 3), -1, 1),
+        "cs_prev": Arg("float32", ("n", 2), -1, 1), "h_prev": Arg("float32", ("n", 2), -1, 1),
+        "w": Arg("float32", (5, 8), -1, 1), "wci": UNITS, "wcf": UNITS, "wco": UNITS,
+        "b": Arg("float32", (8,), -1, 1)}, {"cell_clip": clip, "use_peephole": peephole,
+        **({"forget_bias": 0.5} if kind == "BlockLSTM" else {})}, tag=f"{steps}{clip}{peephole}",
+        only=("T",) if peephole else (), outputs=outputs, ulps=16, half=8,
+        options={"floor": 1.0, "bindings": STEPS})
+    for kind in ("BlockLSTM", "BlockLSTMV2")
+    # TensorFlow leaves outputs other than states and results as they are after the last step.
+    for steps, clip, peephole, outputs in ((3, 0.0, True, None), (5, 0.4, False, (1, 6)))
+]  # fmt: skip
+ROWS = [*RECURRENT, *RAGGED, *QUANTIZED]
