@@ -72,3 +72,22 @@ def test_explaining_after_single_nodes() -> None:
     one.set("x", OptimTensor(TensorType.kFloat, ["n"]))
     compute_shapes(one, helper.make_node("NonZero", ["x"], ["z"]))
     assert "NonZero" in str(one.explain("z"))
+
+
+def test_reasons_inside_branches_and_functions_are_found() -> None:
+    model = parse("""
+        <ir_version: 10, opset_import: ["" : 20, "loc" : 1]>
+        g (float[n, 3] x, int64[k] target, bool c) => (y, z) {
+          y = loc.Outer (x, target)
+          z = If (c) <
+            then_branch = t () => (a) { a = Reshape (x, target) },
+            else_branch = e () => (b) { b = Reshape (x, target) }>
+        }
+        <domain: "loc", opset_import: ["" : 20, "loc" : 1]>
+        Outer (p, q) => (o) { r = Relu (p)  o = loc.Inner (r, q) }
+        <domain: "loc", opset_import: ["" : 20]>
+        Inner (p, q) => (o) { o = Reshape (p, q) }""")
+    context = infer(model)
+    for name in ("y", "z"):
+        steps = context.explain(name).steps
+        assert any(step.node.startswith("Reshape") and step.reason for step in steps), name

@@ -275,6 +275,7 @@ def test_sizes_that_no_message_can_hold_are_left_open() -> None:
     assert [d.WhichOneof("value") for d in dims_written] == [None, "dim_value"]
 
 
+@pytest.mark.filterwarnings("ignore:The onnxtxt format")
 @pytest.mark.parametrize("suffix", [".textproto", ".onnxtxt", ".onnxjson", ".onnx"])
 def test_damaged_files_of_every_format_get_one_error(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"model{suffix}"

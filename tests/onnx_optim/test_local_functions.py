@@ -269,4 +269,4 @@ def test_calls_that_grow_exponentially_end() -> None:
     last.node.add(op_type="NonZero", input=["a"], output=["b"])
     context = infer(model)
     assert not context.get("y").shape.has_rank()
-    assert "more than" in str(context.explain("y"))
+    assert any("more than" in step.reason for step in context.explain("y").steps)

@@ -2,9 +2,13 @@
 
 from yobx.onnx_optim.context import ShapesContext
 from yobx.onnx_optim.events import ShapeEvent, ShapeEventAction
-from yobx.onnx_optim.explain import blame, explain
-from yobx.onnx_optim.inference import compute_shapes, infer_shapes
-from yobx.onnx_optim.local_functions import expand_local_function_call
+from yobx.onnx_optim.explain import explain
+from yobx.onnx_optim.inference import (
+    blame,
+    compute_shapes,
+    expand_local_function_call,
+    infer_shapes,
+)
 from yobx.onnx_optim.node_view import NodeView
 from yobx.onnx_optim.optim_dim import OptimDim
 from yobx.onnx_optim.optim_sequence import OptimOptional, OptimSequence

@@ -9,7 +9,9 @@ import onnx
 
 from yobx.errors import ArgumentError, ShapeError
 from yobx.onnx_optim.constraints import Constraints
+from yobx.onnx_optim.event_log import log_node, log_pair, log_value
 from yobx.onnx_optim.events import ShapeEvent, ShapeEventAction
+from yobx.onnx_optim.explain import Blame, Explanation, blame_of, explain
 from yobx.onnx_optim.optim_dim import DimLike, OptimDim
 from yobx.onnx_optim.optim_sequence import Descriptor, OptimOptional, OptimSequence
 from yobx.onnx_optim.optim_tensor import OptimTensor
@@ -19,7 +21,6 @@ from yobx.onnx_optim.upper_bounds import upper_bound
 
 if TYPE_CHECKING:
     from yobx.onnx_optim.declared import Contradiction
-    from yobx.onnx_optim.explain import Blame, Explanation
     from yobx.onnx_optim.node_view import NodeView
 
 __all__ = ["ShapesContext"]
@@ -165,7 +166,7 @@ class ShapesContext:
         if isinstance(descriptor, OptimTensor):
             self.session.reserve(descriptor.shape.symbols())
         if self.session.logging:
-            self._log_value(name, descriptor, node_index, replaces=replaces)
+            log_value(self, name, descriptor, node_index, replaces=replaces)
 
     def known(self, name: str) -> bool:
         """True when the value has a descriptor of any kind, here or in an enclosing graph."""
@@ -370,7 +371,7 @@ class ShapesContext:
         """Record ``a == b``; returns whether that is news."""
         news = self.constraints_store.add(a, b)
         if news and self.session.logging:
-            self._log_pair(ShapeEventAction.kConstraint, a, b)
+            log_pair(self, ShapeEventAction.kConstraint, a, b)
         return news
 
     def has_constraint(self, a: DimLike, b: DimLike) -> bool:
@@ -389,7 +390,7 @@ class ShapesContext:
         """Record ``a <= b``; returns whether that is news."""
         news = self.constraints_store.add_at_most(a, b)
         if news and self.session.logging:
-            self._log_pair(ShapeEventAction.kConstraintMax, a, b)
+            log_pair(self, ShapeEventAction.kConstraintMax, a, b)
         return news
 
     def has_less_equal_constraint(self, a: DimLike, b: DimLike) -> bool:
@@ -519,15 +520,11 @@ class ShapesContext:
 
     def explain(self, name: str) -> Explanation:
         """The chain of nodes and reasons behind what is unknown in a value or symbol."""
-        from yobx.onnx_optim.explain import explain
-
         return explain(self, name)
 
     def blame(self, limit: int = 10) -> list[Blame]:
         """The nodes that cost most precision, worst first."""
-        from yobx.onnx_optim.explain import blame
-
-        return blame(self, limit=limit)
+        return blame_of(self, limit)
 
     # -- log
 
@@ -548,43 +545,7 @@ class ShapesContext:
         """Empty the log; descriptors stay."""
         self.session.events.clear()
 
-    def _where(self) -> dict[str, Any]:
-        index, attr = self.path[-1] if self.path else (-1, "")
-        return {"subgraph_node_index": index, "subgraph_attr_name": attr, "path": self.path}
-
-    def _log_value(
-        self, name: str, descriptor: Descriptor, node_index: int, *, replaces: bool
-    ) -> None:
-        action = ShapeEventAction.kReplace if replaces else ShapeEventAction.kAdd
-        inner = descriptor.element if isinstance(descriptor, OptimOptional) else descriptor
-        tensor = inner if isinstance(inner, OptimTensor) else inner.element()
-        dims = tuple(map(str, tensor.shape)) if tensor.shape.has_rank() else None
-        self.session.log(
-            ShapeEvent(
-                action,
-                name=name,
-                data_type=tensor.dtype,
-                shape=dims,
-                node_index=node_index,
-                detail="" if isinstance(descriptor, OptimTensor) else repr(descriptor),
-                **self._where(),
-            )
-        )
-
-    def _log_pair(self, action: ShapeEventAction, a: DimLike, b: DimLike) -> None:
-        pair = (str(OptimDim(a)), str(OptimDim(b)))
-        self.session.log(ShapeEvent(action, inputs=pair, **self._where()))
-
     def log_node(self, node: onnx.NodeProto, index: int) -> None:
         """Log that a node was inferred."""
         if self.session.logging:
-            self.session.log(
-                ShapeEvent(
-                    ShapeEventAction.kComputeNode,
-                    op_domain=node.domain or "ai.onnx",
-                    op_type=node.op_type,
-                    inputs=tuple(node.input),
-                    node_index=index,
-                    **self._where(),
-                )
-            )
+            log_node(self, node, index)

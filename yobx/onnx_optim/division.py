@@ -51,6 +51,13 @@ def _not_negative(a: Terms) -> bool:
     return low is not None and low >= 0
 
 
+def _smaller(a: Terms, b: Terms) -> bool:
+    """True when ``0 <= a < b`` for all values of the symbols."""
+    low, high = bounds(a)
+    least = bounds(b)[0]
+    return low is not None and low >= 0 and high is not None and least is not None and high < least
+
+
 def _content(a: Terms) -> int:
     return gcd_of(coef for mono, coef in a if mono)
 
@@ -70,11 +77,8 @@ def floordiv(a: Terms, b: Terms) -> Terms:
         quotient, rest = _divide_monomials(a, b)
         if quotient:
             return add(quotient, floordiv(rest, b))
-        low, high = bounds(a)
-        if low is not None and low >= 0 and high is not None:
-            least = bounds(b)[0]
-            if least is not None and high < least:
-                return ZERO
+        if _smaller(a, b):
+            return ZERO
     elif _not_negative(b):  # undefined where b == 0, before and after
         quotient, rest = _divide_monomials(a, b)
         if quotient and rest:
@@ -225,9 +229,7 @@ def modulo(a: Terms, b: Terms) -> Terms:
         quotient, rest = _divide_monomials(a, b)
         if quotient:
             return modulo(rest, b)
-        low, high = bounds(a)
-        least = bounds(b)[0] or 1
-        if low is not None and low >= 0 and high is not None and high < least:
+        if _smaller(a, b):
             return a
     return _function("mod", a, b)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
 from types import GeneratorType
-from typing import Any, TypeAlias
+from typing import Any
 
 import onnx
 
@@ -13,20 +13,18 @@ from yobx.onnx_optim.attributes import schema_attributes, tensor_of_proto
 from yobx.onnx_optim.context import ShapesContext
 from yobx.onnx_optim.declared import Declarations
 from yobx.onnx_optim.fallback import fallback
+from yobx.onnx_optim.local_functions import call_steps
 from yobx.onnx_optim.model_io import MissingInputError, run_order
 from yobx.onnx_optim.node_view import NodeView
 from yobx.onnx_optim.optim_sequence import Descriptor
 from yobx.onnx_optim.optim_tensor import UNKNOWN_TENSOR, OptimTensor
 from yobx.onnx_optim.polynomial import ExpressionTooLargeError
+from yobx.onnx_optim.steps import Body, Step, attribute_key, is_omitted, store
 from yobx.onnx_optim.tensor_type import BY_NUMBER, stored_type
 
-__all__ = ["compute_node", "graph_steps", "run"]
-
-Step: TypeAlias = Generator[Any, Any, Any]
+__all__ = ["body_steps", "compute_node", "graph_steps", "run"]
 
 _A = onnx.AttributeProto
-_UNKEYED = frozenset((_A.GRAPH, _A.TENSORS, _A.GRAPHS, _A.SPARSE_TENSOR, _A.SPARSE_TENSORS))
-_MAX_KEY_BYTES = 512
 _TYPE_ATTRIBUTES = frozenset(("to", "dtype", "output_dtype", "output_datatype"))
 # What a rule may stumble over when an attribute has the wrong type or an array the wrong shape.
 _RULE_FAULTS = (TypeError, ValueError, LookupError, AttributeError, ArithmeticError)
@@ -47,7 +45,8 @@ def run(task: Step) -> Any:
             stack.pop()
             answer, error = None, raised
         else:
-            stack.append(request)
+            is_body = type(request) is Body
+            stack.append(body_steps(request.context, request.graph) if is_body else request)
             answer = error = None
     if error is not None:
         raise error
@@ -219,42 +218,6 @@ def outer_value(context: ShapesContext, name: str) -> Descriptor | None:
     return found
 
 
-def is_omitted(context: ShapesContext, name: str) -> bool:
-    """True for a formal input of a function that the call leaves out."""
-    scope: ShapesContext | None = context
-    while scope is not None:
-        if name in scope.omitted:
-            return True
-        scope = scope.outer
-    return False
-
-
-def infer_inputs(context: ShapesContext, node: onnx.NodeProto) -> tuple[Descriptor | None, ...]:
-    """Descriptors of the inputs of a node, unknown ones included."""
-    return tuple(
-        None if not name or is_omitted(context, name) else context.lookup(name) or UNKNOWN_TENSOR
-        for name in node.input
-    )
-
-
-def attribute_key(
-    attributes: Sequence[onnx.AttributeProto], *, references: bool = False
-) -> tuple[bytes, ...] | None:
-    """Bytes that identify small attributes; ``None`` when they hold big tensors or graphs.
-
-    With ``references``, ``None`` also when one refers to an attribute of the function around.
-    """
-    parts = []
-    for attribute in attributes:
-        kind = attribute.type
-        if kind in _UNKEYED or (kind == _A.TENSOR and attribute.ByteSize() > _MAX_KEY_BYTES):
-            return None
-        if references and attribute.ref_attr_name:
-            return None
-        parts.append(attribute.SerializeToString())
-    return tuple(parts)
-
-
 def duplicate(context: ShapesContext, node: onnx.NodeProto, index: int) -> InvalidModelError:
     """The error for a name that is given twice."""
     name = next(name for name in node.output if name in context.values)
@@ -292,8 +255,6 @@ def _infer_new(
         store(view, [context.values.get(name, UNKNOWN_TENSOR) for name in node.output])
         return None
     if function is not None:
-        from yobx.onnx_optim.local_functions import call_steps
-
         return _finish(view, call_steps(view, function))
     check_attributes(view)
     rule = session.registry.find(view.domain, view.op_type, view.version)
@@ -350,33 +311,6 @@ def _finish(view: NodeView, steps: Step, key: Any = None) -> Step:
     unchanged = context.session.checkpoint() == mark and not context.constraints_store.token
     if key is not None and unchanged and not view.tainted and not view.reasons:
         context.memo[key] = found
-
-
-def store(view: NodeView, result: Any) -> tuple[Descriptor, ...]:
-    """Set the outputs of a node from what its rule returned."""
-    names = view.proto.output[:]
-    if type(result) is OptimTensor and len(names) == 1:
-        found: tuple[Descriptor, ...] = (result,)
-    else:
-        many = (result,) if not isinstance(result, tuple | list) else tuple(result)
-        found = tuple(
-            many[i] if i < len(many) and many[i] is not None else UNKNOWN_TENSOR
-            for i in range(len(names))
-        )
-    context = view.context
-    if view.reasons:
-        text = "; ".join(dict.fromkeys(view.reasons))
-        context.reasons.update((name, text) for name in names if name)
-    if context.session.logging:
-        for name, descriptor in zip(names, found, strict=True):
-            if name:
-                context.set_value(name, descriptor, node_index=view.index)
-        context.log_node(view.proto, view.index)
-    else:
-        for name, descriptor in zip(names, found, strict=True):
-            if name:
-                context.values[name] = descriptor
-    return found
 
 
 def diagnosed(view: NodeView, error: Exception) -> ShapeError | InternalError:

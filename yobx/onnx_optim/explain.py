@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import onnx
 
 from yobx.errors import ShapeError
-from yobx.onnx_optim.context import ShapesContext
 from yobx.onnx_optim.model_io import captured_names
 from yobx.onnx_optim.optim_sequence import Descriptor, OptimOptional, OptimSequence
 from yobx.onnx_optim.optim_tensor import OptimTensor
 from yobx.onnx_optim.tensor_type import TensorType
 
-__all__ = ["Blame", "Explanation", "Step", "blame", "explain"]
+if TYPE_CHECKING:
+    from yobx.onnx_optim.context import ShapesContext
+
+__all__ = ["Blame", "Explanation", "Step", "blame_of", "explain"]
 
 MAX_STEPS = 200
 
@@ -168,14 +170,15 @@ def explain(context: ShapesContext, name: str) -> Explanation:
     origin_of = context.session.origin_of
     producers = _Producers()
     steps: list[Step] = []
-    queue: list[tuple[str, int]] = [(name, 0)]
-    seen: set[str] = set()
+    queue: list[tuple[ShapesContext, str, int]] = [(context, name, 0)]
+    seen: set[tuple[int, str]] = set()
     while queue and len(steps) < MAX_STEPS:
-        current, depth = queue.pop(0)
-        if current in seen:
+        around, current, depth = queue.pop(0)
+        scope = owner_of(around, current)
+        key = (id(scope), current)
+        if key in seen:
             continue
-        seen.add(current)
-        scope = owner_of(context, current)
+        seen.add(key)
         if scope is None:
             origin = origin_of(current)
             if origin is None:
@@ -189,18 +192,36 @@ def explain(context: ShapesContext, name: str) -> Explanation:
             most = context.upper_bound(current)
             bound = "" if most is None or most == current else f", at most {most}"
             steps.append(Step(current, f"a size{bound}", origin.node, origin.reason, depth))
-            queue += [(i, depth + 1) for i in origin.inputs if i and _interesting(context, i)]
+            sources = [i for i in origin.inputs if i and _interesting(context, i)]
+            queue += [(context, i, depth + 1) for i in sources]
             continue
         descriptor = scope.values[current]
         made = producers.find(scope, current)
         node = "" if made is None else describe_node(*made)
         known = describe(descriptor) + _at_most(context, descriptor)
         steps.append(Step(current, known, node, _reason(scope, current), depth))
-        queue += [(s, depth + 1) for s in sorted(symbols_in(descriptor)) if origin_of(s)]
+        symbols = sorted(symbols_in(descriptor))
+        queue += [(context, s, depth + 1) for s in symbols if origin_of(s)]
         if made is not None and is_vague(descriptor):
+            queue += [(child, i, depth + 1) for child, i in _inner_outputs(scope, current, *made)]
             sources = sorted(captured_names(made[1]))
-            queue += [(i, depth + 1) for i in sources if _interesting(scope, i)]
+            queue += [(scope, i, depth + 1) for i in sources if _interesting(scope, i)]
     return Explanation(name, tuple(steps))
+
+
+def _inner_outputs(
+    scope: ShapesContext, name: str, index: int, node: onnx.NodeProto
+) -> Iterator[tuple[ShapesContext, str]]:
+    """The values inside the graphs of a node that it gives as one of its outputs."""
+    position = list(node.output).index(name)
+    for (owner, _), child in scope.subgraph_contexts().items():
+        if owner != index or child.graph is None:
+            continue
+        outputs = [o if isinstance(o, str) else o.name for o in child.graph.output]
+        # The body of Loop gives its condition first.
+        place = position + (node.op_type == "Loop")
+        if place < len(outputs) and _interesting(child, outputs[place]):
+            yield child, outputs[place]
 
 
 def describe_node(index: int, node: onnx.NodeProto) -> str:
@@ -234,23 +255,8 @@ def _interesting(context: ShapesContext, name: str) -> bool:
     return is_vague(found) or any(map(context.session.origin_of, symbols_in(found)))
 
 
-def blame(
-    model: onnx.ModelProto | ShapesContext | str | os.PathLike[str], *, limit: int = 10
-) -> list[Blame]:
-    """The nodes that cost most precision, worst first.
-
-    Args:
-        model: A model, the path of one, or a context that was filled before.
-        limit: Number of nodes to name.
-    """
-    if isinstance(model, ShapesContext):
-        root = model
-    else:
-        from yobx.onnx_optim.inference import compute_shapes
-        from yobx.onnx_optim.model_io import load_model
-
-        root = ShapesContext()
-        compute_shapes(root, load_model(model), policy="check")
+def blame_of(root: ShapesContext, limit: int) -> list[Blame]:
+    """The nodes of an inferred model that cost most precision, worst first."""
     origin_of = root.session.origin_of
     counts: Counter[tuple[str, str]] = Counter()
     producers = _Producers()

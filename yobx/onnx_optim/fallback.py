@@ -9,39 +9,20 @@ import onnx
 from onnx import numpy_helper, shape_inference
 
 from yobx.errors import ShapeError
+from yobx.onnx_optim.local_functions import call_steps
 from yobx.onnx_optim.node_view import NodeView
 from yobx.onnx_optim.optim_dim import OptimDim
 from yobx.onnx_optim.optim_sequence import Descriptor
 from yobx.onnx_optim.optim_tensor import UNKNOWN_TENSOR, OptimTensor
 from yobx.onnx_optim.registry import RuleResult
+from yobx.onnx_optim.schemas import schema_function, schema_of
 from yobx.onnx_optim.type_protos import descriptor_of_type, type_of_descriptor
 
-__all__ = ["fallback", "input_types", "schema_of"]
-
-
-def schema_of(view: NodeView) -> onnx.defs.OpSchema | None:
-    """Schema of the operator in this opset, or ``None``."""
-    try:
-        return onnx.defs.get_schema(view.op_type, view.version, view.domain)
-    except onnx.defs.SchemaError:
-        return None
-
-
-def input_types(view: NodeView) -> list[onnx.TypeProto] | None:
-    """Types of the inputs; an omitted one is an empty type; ``None`` if one is unknown."""
-    types = []
-    for descriptor in view.inputs:
-        proto = onnx.TypeProto() if descriptor is None else type_of_descriptor(descriptor)
-        if proto is None:
-            return None
-        types.append(proto)
-    return types
+__all__ = ["fallback"]
 
 
 def fallback(view: NodeView) -> Generator[Any, Any, RuleResult]:
     """Descriptors of the outputs of an operator that has no rule."""
-    from yobx.onnx_optim.local_functions import call_steps, schema_function
-
     domain = view.domain or "ai.onnx"
     reason = f"no shape rule for {domain}:{view.op_type} (opset {view.version})"
     if schema_of(view) is None:

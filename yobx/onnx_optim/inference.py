@@ -1,4 +1,4 @@
-"""The public functions: ``compute_shapes`` and ``infer_shapes``."""
+"""The public functions: ``compute_shapes``, ``infer_shapes`` and what goes with them."""
 
 from __future__ import annotations
 
@@ -11,15 +11,19 @@ from yobx.errors import ArgumentError, InvalidModelError
 from yobx.onnx_optim import driver
 from yobx.onnx_optim.context import ShapesContext
 from yobx.onnx_optim.declared import DeclaredPolicy, check_policy, settle_doubts
+from yobx.onnx_optim.explain import Blame, blame_of
+from yobx.onnx_optim.local_functions import FUNCTION, call_steps
 from yobx.onnx_optim.model_io import declared_symbols, load_model, require_graph, subgraphs
+from yobx.onnx_optim.node_view import NodeView
 from yobx.onnx_optim.optim_dim import DimLike, OptimDim
 from yobx.onnx_optim.optim_sequence import Descriptor
 from yobx.onnx_optim.optim_shape import OptimShape
 from yobx.onnx_optim.optim_tensor import OptimTensor
+from yobx.onnx_optim.steps import infer_inputs, store
 from yobx.onnx_optim.type_protos import descriptor_of_type
 from yobx.onnx_optim.write_back import name_inputs, write_back
 
-__all__ = ["compute_shapes", "infer_shapes"]
+__all__ = ["blame", "compute_shapes", "expand_local_function_call", "infer_shapes"]
 
 # Before this version every initializer had to be listed as an input too, and was constant.
 _OVERRIDABLE_IR = 4
@@ -200,3 +204,55 @@ def _set_input(graph: onnx.GraphProto, name: str, shape: list[DimLike]) -> None:
             proto.dim.add(dim_value=dim.as_int())
         else:
             proto.dim.add(dim_param=str(dim))
+
+
+def expand_local_function_call(
+    context: ShapesContext,
+    node: onnx.NodeProto,
+    function: onnx.FunctionProto | None = None,
+    *,
+    node_index: int = -1,
+) -> ShapesContext:
+    """Infer a call by inferring the body of the function in an isolated child context.
+
+    The outputs are set in ``context``, which keeps the child under ``(node_index, "function")``.
+
+    Args:
+        context: Context of the caller.
+        node: The call.
+        function: The function; by default the one that the context knows under that name.
+        node_index: Position of the node in its graph.
+
+    Returns:
+        The child context.
+
+    Raises:
+        InvalidModelError: There is no such function, or it calls itself.
+        ShapeError: A node of the body is malformed.
+    """
+    found = function or context.local_function(node)
+    if found is None:
+        raise InvalidModelError(
+            "A function call needs a function of the model. Received: "
+            f"{node.domain}:{node.op_type}, which the context does not know. Try "
+            "set_local_function."
+        )
+    view = NodeView(context, node, infer_inputs(context, node), index=node_index)
+    store(view, driver.run(call_steps(view, found)))
+    return context.subgraph_context(node_index, FUNCTION)
+
+
+def blame(
+    model: onnx.ModelProto | ShapesContext | str | os.PathLike[str], *, limit: int = 10
+) -> list[Blame]:
+    """The nodes that cost most precision, worst first.
+
+    Args:
+        model: A model, the path of one, or a context that was filled before.
+        limit: Number of nodes to name.
+    """
+    if isinstance(model, ShapesContext):
+        return blame_of(model, limit)
+    root = ShapesContext()
+    compute_shapes(root, load_model(model), policy="check")
+    return blame_of(root, limit)

@@ -10,14 +10,14 @@ import onnx
 
 from yobx.errors import InvalidModelError
 from yobx.onnx_optim.context import ShapesContext
-from yobx.onnx_optim.driver import attribute_key, body_steps, infer_inputs, run, store
 from yobx.onnx_optim.model_io import subgraphs
 from yobx.onnx_optim.node_view import NodeView
 from yobx.onnx_optim.optim_sequence import Descriptor
 from yobx.onnx_optim.optim_tensor import UNKNOWN_TENSOR
 from yobx.onnx_optim.registry import normal_domain
+from yobx.onnx_optim.steps import Body, attribute_key
 
-__all__ = ["FUNCTION", "call_steps", "expand_local_function_call", "has_one_call"]
+__all__ = ["FUNCTION", "MAX_NESTED_CALLS", "call_steps", "has_one_call"]
 
 FUNCTION = "function"
 """Attribute name under which the context of a function body is kept."""
@@ -26,42 +26,6 @@ MAX_NESTED_CALLS = 10_000
 """So many calls in function bodies are inferred; their number may grow exponentially."""
 
 Calls = Generator[Any, Any, "tuple[Descriptor, ...]"]
-
-
-def expand_local_function_call(
-    context: ShapesContext,
-    node: onnx.NodeProto,
-    function: onnx.FunctionProto | None = None,
-    *,
-    node_index: int = -1,
-) -> ShapesContext:
-    """Infer a call by inferring the body of the function in an isolated child context.
-
-    The outputs are set in ``context``, which keeps the child under ``(node_index, "function")``.
-
-    Args:
-        context: Context of the caller.
-        node: The call.
-        function: The function; by default the one that the context knows under that name.
-        node_index: Position of the node in its graph.
-
-    Returns:
-        The child context.
-
-    Raises:
-        InvalidModelError: There is no such function, or it calls itself.
-        ShapeError: A node of the body is malformed.
-    """
-    found = function or context.local_function(node)
-    if found is None:
-        raise InvalidModelError(
-            "A function call needs a function of the model. Received: "
-            f"{node.domain}:{node.op_type}, which the context does not know. Try "
-            "set_local_function."
-        )
-    view = NodeView(context, node, infer_inputs(context, node), index=node_index)
-    store(view, run(call_steps(view, found)))
-    return context.subgraph_context(node_index, FUNCTION)
 
 
 def call_steps(view: NodeView, function: onnx.FunctionProto) -> Calls:
@@ -106,7 +70,7 @@ def call_steps(view: NodeView, function: onnx.FunctionProto) -> Calls:
             child.set_value(name, descriptor)
     view.context.register_subgraph_context(view.index, FUNCTION, child)
     mark = session.checkpoint()
-    found: list[Descriptor] = yield body_steps(child, function)
+    found: list[Descriptor] = yield Body(child, function)
     result = tuple(found)
     # The body runs whenever the call does, so its facts are facts of the caller.
     view.context.constraints_store.adopt(child.constraints_store)
@@ -151,39 +115,6 @@ def has_one_call(context: ShapesContext) -> bool:
         )
     calls = session.calls
     return all(key in session.functions and calls[key] == 1 for key in context.function_chain)
-
-
-def schema_function(view: NodeView) -> onnx.FunctionProto | None:
-    """Body that the operator's schema defines for this opset and these types, or ``None``."""
-    from yobx.onnx_optim.fallback import input_types, schema_of
-
-    # The stubs of onnx do not know these members of a schema.
-    schema: Any = schema_of(view)
-    if schema is None:
-        return None
-    version = view.context.opset_version("")
-    proto = onnx.FunctionProto()
-    if schema.has_function:
-        known = [v for v in schema.function_opset_versions if v <= version]
-        if not known:
-            return None
-        data = schema.get_function_with_opset_version(max(known))
-    elif schema.has_context_dependent_function:
-        types = input_types(view)
-        known = [v for v in schema.context_dependent_function_opset_versions if v <= version]
-        if not known or types is None:
-            return None
-        data = schema.get_context_dependent_function_with_opset_version(
-            max(known), view.proto.SerializeToString(), [t.SerializeToString() for t in types]
-        )
-    else:
-        return None
-    if not data:
-        return None
-    proto.ParseFromString(data)
-    # Its name would shadow the operator in the guard against recursion otherwise.
-    proto.domain = proto.domain or "ai.onnx"
-    return proto
 
 
 def unknown_outputs(view: NodeView, reason: str) -> tuple[Descriptor, ...]:

@@ -115,8 +115,7 @@ def _concat_values(tensors: list[OptimTensor], axis: int, rank: int) -> OptimTen
         if len(joined) > MAX_ELEMENTS:
             return None
         return with_elements(first.dtype, (OptimDim(len(joined)),), joined)
-    known = all(item.value is not None or item.constant is not None for item in tensors)
-    if not known or any(len(item.shape) != rank for item in tensors):
+    if any(item.value is None and item.constant is None for item in tensors):
         return None
     if len({(*s[:axis], *s[axis + 1 :]) for s in (item.shape for item in tensors)}) > 1:
         return None  # NumPy refuses other sizes even of an input without elements
@@ -134,7 +133,8 @@ def concat(node: NodeView) -> OptimTensor:
     rank = len(known[0])
     axis = axis_of(node, int(node.attr("axis", 1)), rank)
     if len(known) == len(tensors):
-        found = _concat_values(tensors, axis, rank)
+        alike = all(len(dims) == rank for dims in known)
+        found = _concat_values(tensors, axis, rank) if alike else None
         if found is not None:
             return found
         return tensor(dtype, concat_dims(node, known, axis))

@@ -10,6 +10,7 @@ from yobx.onnx_optim.shapes._common import (
     broadcast,
     broadcast_dim,
     dims_of,
+    ranked,
     register,
     same_dim,
     tensor,
@@ -93,11 +94,9 @@ def gemm_of(
 def det(node: NodeView) -> OptimTensor:
     """One number per square matrix in the last two axes."""
     item = node.tensor(0)
-    dims = dims_of(item)
+    dims = ranked(node, item, 2)
     if dims is None:
         return node.unknown("the input's rank is not known", dtype=item.dtype)
-    if len(dims) < 2:
-        node.fail(f"input must have at least rank 2, its rank is {len(dims)}")
     same_dim(node, dims[-2], dims[-1], "sides of a matrix")
     return tensor(item.dtype, dims[:-2])
 

@@ -19,6 +19,7 @@ from yobx.onnx_optim.shapes._common import (
     axis_of,
     dims_of,
     product,
+    ranked,
     register,
     tensor,
 )
@@ -139,11 +140,9 @@ def arg_extreme(node: NodeView) -> OptimTensor:
 def global_pool(node: NodeView) -> OptimTensor:
     """`(n, c, d1, ...)` to `(n, c, 1, ...)`."""
     item = node.tensor(0)
-    dims = dims_of(item)
+    dims = ranked(node, item, 3)
     if dims is None:
         return node.unknown("the input's rank is not known", dtype=item.dtype)
-    if len(dims) < 3:
-        node.fail(f"input must have at least rank 3, its rank is {len(dims)}")
     return tensor(item.dtype, (*dims[:2], *(ONE for _ in dims[2:])))
 
 

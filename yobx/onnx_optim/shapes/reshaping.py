@@ -19,7 +19,9 @@ from yobx.onnx_optim.shapes._common import (
     guarded,
     int_list,
     known_ints,
+    positive,
     product,
+    ranked,
     register,
     tensor,
 )
@@ -257,37 +259,17 @@ def transpose(node: NodeView) -> OptimTensor:
     return tensor(item.dtype, [dims[axis] for axis in perm])
 
 
-def _blocks(node: NodeView, dims: Dims) -> int:
-    size = int(node.attr("blocksize", 0))
-    if size < 1 or len(dims) != 4:
-        node.fail(f"needs rank 4 and a positive blocksize, received rank {len(dims)}, {size}")
-    return size
-
-
-@register("DepthToSpace")
-def depth_to_space(node: NodeView) -> OptimTensor:
-    """`(n, c, h, w)` to `(n, c / b², h·b, w·b)`."""
+@register("DepthToSpace SpaceToDepth")
+def depth_and_space(node: NodeView) -> OptimTensor:
+    """`(n, c, h, w)` to `(n, c / b², h·b, w·b)`, or to `(n, c·b², h / b, w / b)`."""
     item = node.tensor(0)
-    dims = dims_of(item)
+    dims = ranked(node, item, 4, 4)
     if dims is None:
         return _fresh_all(node, item, 4, "the input's rank is not known")
-    block = _blocks(node, dims)
+    block = positive(node, "blocksize", 0)
     batch, channels, height, width = dims
-    return tensor(
-        item.dtype, [batch, channels.exact_div(block * block), height * block, width * block]
-    )
-
-
-@register("SpaceToDepth")
-def space_to_depth(node: NodeView) -> OptimTensor:
-    """`(n, c, h, w)` to `(n, c·b², h / b, w / b)`."""
-    item = node.tensor(0)
-    dims = dims_of(item)
-    if dims is None:
-        return _fresh_all(node, item, 4, "the input's rank is not known")
-    block = _blocks(node, dims)
-    batch, channels, height, width = dims
-    return tensor(
-        item.dtype,
-        [batch, channels * (block * block), height.exact_div(block), width.exact_div(block)],
-    )
+    if node.op_type == "DepthToSpace":
+        sizes = (channels.exact_div(block * block), height * block, width * block)
+    else:
+        sizes = (channels * (block * block), height.exact_div(block), width.exact_div(block))
+    return tensor(item.dtype, (batch, *sizes))
