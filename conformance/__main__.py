@@ -51,6 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     layers.add_argument("--mode", choices=("static", "dynamic"), help="one of the two checks")
     layers.add_argument("--shard", default="1/1", metavar="I/N")
     layers.add_argument("--write", action="store_true", help="write what the documentation shows")
+    commands.add_parser("jax-models", help="models of Flax, Equinox and plain functions")
     shapes = commands.add_parser("shapes", help="random models against shape inference")
     shapes.add_argument("--graphs", type=int, default=20_000, metavar="N")
     shapes.add_argument("--seed", type=int, default=0, metavar="N")
@@ -63,6 +64,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return run_applications(options, console)
     if options.command == "layers":
         return _layers(options, console)
+    if options.command == "jax-models":
+        return _verdict(_work(_jax_model_jobs(), console), console)
     if options.command == "shapes":
         from conformance.shapes.campaign import report, run_campaign
 
@@ -104,7 +107,14 @@ def _all_jobs() -> list[Job]:
 
     jobs: list[Job] = [(f"keras.applications/{n}", _application(n)) for n in ARCHITECTURES]
     jobs += census.jobs(census.entries(), MODES)
+    jobs += _jax_model_jobs()
     return jobs + [(f"jax/{h.fullname}", lambda h=h: check(h)) for h in harnesses()]
+
+
+def _jax_model_jobs() -> list[Job]:
+    from conformance.jax_models import check, models
+
+    return [(f"jax-models/{one.name}", functools.partial(check, one)) for one in models()]
 
 
 def _symbolic_jobs() -> list[Job]:

@@ -16,13 +16,16 @@ __all__ = ["in_float64"]
 
 Array = NDArray[Any]
 
-_WIDE = {"float32": np.float64, "complex64": np.complex128}
+_WIDE = {
+    "float16": np.float64,
+    "bfloat16": np.float64,
+    "float32": np.float64,
+    "complex64": np.complex128,
+}
 
 
 def in_float64(harness: Any, args: Sequence[Array], dtypes: Sequence[np.dtype[Any]]) -> list[Array]:
-    """Run a case with every float32 argument widened, and round the results.
-
-    Half precision is left alone: where JAX rounds in it is part of the result.
+    """Run a case with every argument widened, and round the results.
 
     Args:
         harness: The case.

@@ -123,7 +123,7 @@ def _moved() -> Iterator[Entry]:
             lambda x: ops.reshape(x, (ops.shape(x)[0], -1)),
         ],
         "ravel": [ops.ravel],
-        "squeeze": [lambda x: ops.squeeze(x[..., :1]), lambda x: ops.squeeze(x[:, :1], 1)],
+        "squeeze": [lambda x: ops.squeeze(x[..., :1], -1), lambda x: ops.squeeze(x[:, :1], 1)],
         "expand_dims": [lambda x: ops.expand_dims(x, 1), lambda x: ops.expand_dims(x, (0, -1))],
         "broadcast_to": [lambda x: ops.broadcast_to(x[:1], (5, *x.shape[1:]))],
         "repeat": [
@@ -214,7 +214,14 @@ def _joined() -> Iterator[Entry]:
     yield function("append", ops.append, _A, _B)
     yield function("append", lambda a, b: ops.append(a, b, axis=1), _A, _B, label="axis 1")
     yield function("outer", ops.outer, numbers(3), numbers(4))
-    yield function("kron", ops.kron, numbers(2, 3), numbers(3, 2))
+    yield function(
+        "kron",
+        ops.kron,
+        numbers(2, 3),
+        numbers(3, 2),
+        refused="cannot be interpreted as an integer",
+        reason="Keras multiplies the sizes while it traces, and wants to know them",
+    )
 
 
 def _chosen() -> Iterator[Entry]:
@@ -298,18 +305,24 @@ def _sorted() -> Iterator[Entry]:
             edges,
             numbers(5),
             label=side,
+            free=({}, {0: "n"}),  # a dynamic sequence has positions of another dtype in Keras
         )
     yield function("unique", ops.unique, _N)
     yield function(
         "unique", lambda x: ops.unique(x, return_inverse=True, return_counts=True), _N, label="all"
     )
-    yield function("isin", ops.isin, _N, np.array([1, 3], "int32"))
+    truth: dict[str, Any] = {
+        "refused": "OperatorNotAllowedInGraphError",
+        "reason": "Keras asks a tensor for its truth while it traces",
+    }
+    yield function("isin", ops.isin, _N, np.array([1, 3], "int32"), **truth)
     yield function(
         "isin",
         lambda x, y: ops.isin(x, y, invert=True),
         _N,
         np.array([1, 3], "int32"),
         label="invert",
+        **truth,
     )
     yield function("bincount", lambda x: ops.bincount(x, minlength=6), _N)
     yield function(

@@ -170,7 +170,19 @@ def _losses() -> Iterator[Entry]:
         "psnr", lambda a, b: ops.psnr(a, b, 1.0), positive(2, 4, 4, 3), positive(2, 4, 4, 3, seed=1)
     )
     lengths = np.array([3, 2], "int32"), np.array([6, 5], "int32")
-    yield function("ctc_loss", ops.ctc_loss, whole(2, 3, low=1, high=5), numbers(2, 6, 5), *lengths)
+    yield function(
+        "ctc_loss",
+        ops.ctc_loss,
+        whole(2, 3, low=1, high=5),
+        numbers(2, 6, 5),
+        *lengths,
+        refused="Defun",
+        reason="a loss of training, in functions of TensorFlow 1",
+    )
+    beams: dict[str, Any] = {
+        "refused": "CTCBeamSearchDecoder",
+        "reason": "a search that grows sequences has no ONNX operator",
+    }
     for strategy in ("greedy", "beam_search"):
         yield function(
             "ctc_decode",
@@ -178,6 +190,7 @@ def _losses() -> Iterator[Entry]:
             numbers(2, 6, 5),
             lengths[1],
             label=strategy,
+            **(beams if strategy == "beam_search" else {}),
         )
 
 

@@ -74,11 +74,17 @@ def function_graph(graph: Any, name: str) -> Any:
         A ``FuncGraph``.
 
     Raises:
-        ConversionError: If the graph does not hold such a function.
+        ConversionError: If the graph does not hold such a function, or it is one of TensorFlow 1.
     """
     holder = graph
     while holder is not None:
         function = holder._get_function(name)
+        if function is not None and not hasattr(function, "graph"):
+            raise ConversionError(
+                "A function that an operation calls is made by tf.function. Received: "
+                f"{name!r}, which TensorFlow 1's Defun made, as tf.nn.ctc_loss does inside. "
+                "Convert the model without that part."
+            )
         if function is not None:
             return function.graph
         holder = getattr(holder, "outer_graph", None)

@@ -30,6 +30,7 @@ import onnx
 from numpy.typing import NDArray
 from onnx import TensorProto, helper
 
+from yobx.onnx_optim import infer_shapes
 from yobx.verification.comparison import Allowance, ulp_allowance
 from yobx.verification.dtypes import epsilon_half, is_float, spacing, widen
 from yobx.verification.error_classes import ValueClass, classify, node_class, subgraphs
@@ -71,7 +72,7 @@ def value_dtypes(model: onnx.ModelProto) -> dict[str, int]:
             graph.input.append(
                 helper.make_tensor_value_info(tensor.name, tensor.data_type, tensor.dims)
             )
-    inferred = onnx.shape_inference.infer_shapes(light)
+    inferred = infer_shapes(light, inplace=True)  # onnx's own ends the process on string splits
     dtypes: dict[str, int] = {}
     _collect(model.graph, dtypes)  # what the model states, where nothing can be inferred
     _collect(inferred.graph, dtypes)

@@ -56,6 +56,24 @@ def test_stateless() -> None:
     assert abs(got.std() - 1.0) < 0.1
 
 
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x + tf.random.stateless_normal((2, 3), [1, 2]),
+        lambda x: x + tf.random.stateless_uniform((2, 3), [1, 2], alg="threefry"),
+        lambda x: x + tf.random.stateless_truncated_normal((2, 3), [3, 4]),
+        lambda x: x + tf.cast(tf.random.stateless_uniform((2, 3), [5, 6], 0, 9, tf.int32), x.dtype),
+    ],
+    ids=["normal", "uniform", "truncated", "integers"],
+)
+def test_a_constant_seed_draws_a_constant(function: Callable[[Any], Any]) -> None:
+    array = np.ones((2, 3), np.float32)
+    model = to_onnx(tf.function(function), (array,), dynamic_shapes=({},))
+    (got,) = run_onnx(model, [array])
+    np.testing.assert_array_equal(got, function(tf.constant(array)).numpy())
+    assert not [node for node in model.graph.node if node.op_type.startswith("Random")]
+
+
 def test_shuffle() -> None:
     rows = np.arange(50, dtype=np.float32).reshape(25, 2)
     got = draw(lambda x: tf.random.shuffle(x), rows)

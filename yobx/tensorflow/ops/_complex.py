@@ -45,7 +45,7 @@ def by_parts(function: Converter) -> Converter:
         both = {t.name: pairs.parts(g, t.name) for t in op.inputs if t.dtype.is_complex}
         moved: list[list[str]] = []
         for part in (0, 1):
-            names = [g.unique_name(name) for name in outputs]
+            names = [g.unique_name(f"{name}/part{part}") for name in outputs]
             with g.scope():
                 for name, values in both.items():
                     g.alias(name, values[part])

@@ -1,28 +1,68 @@
-"""Random numbers, drawn anew in every run: values differ from TensorFlow's, distributions agree."""
+"""Random numbers, drawn anew in every run: values differ from TensorFlow's, distributions agree.
+
+What a stateless operation draws from a constant seed is no chance: it is a constant, and the same.
+"""
 
 from __future__ import annotations
 
+import inspect
 import math
+from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from yobx.lowering import shapes
 from yobx.lowering.casts import cast, to_int64
 from yobx.lowering.gather import gather
 from yobx.lowering.special import erfinv
-from yobx.tensorflow.ops._op import FLOATS, attr, unsupported
+from yobx.tensorflow.ops._op import FLOATS, attr, constant, unsupported
 from yobx.tensorflow.register import register_tf_op_converter
 from yobx.xbuilder import GraphBuilder
 
 F = np.float32
 _WHOLE = ("int32", "int64")
+Converter = Callable[[GraphBuilder, dict[str, Any], list[str], Any], str]
 
 
 def _seed(op: Any) -> dict[str, float]:
     """Return the seed attribute if the op has one of its own."""
     seeds = [int(attr(op, name, 0)) for name in ("seed", "seed2")]
     return {"seed": float((seeds[0] * 31 + seeds[1]) % 2**23)} if any(seeds) else {}
+
+
+def seeded(function: Converter) -> Converter:
+    """Let TensorFlow draw when everything that a stateless operation depends on is constant."""
+
+    @wraps(function)
+    def convert(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+        drawn = _drawn(g, op) if op.type.startswith("Stateless") else None
+        if drawn is None:
+            return function(g, sts, outputs, op)
+        for name, value in zip(outputs, drawn, strict=True):
+            g.make_initializer(name, value)
+        return outputs[0]
+
+    return convert
+
+
+def _drawn(g: GraphBuilder, op: Any) -> list[npt.NDArray[Any]] | None:
+    """Return what TensorFlow draws, or ``None`` if that depends on inputs of the model."""
+    import tensorflow as tf
+
+    values = [constant(g, op, i) for i in range(len(op.inputs))]
+    if any(value is None for value in values):
+        return None
+    inputs = {
+        argument.name: tf.constant(value, tensor.dtype)
+        for argument, value, tensor in zip(op.op_def.input_arg, values, op.inputs, strict=True)
+    }
+    call = getattr(tf.raw_ops, op.type)
+    others = set(inspect.signature(call).parameters) - {*inputs, "name"}
+    found = call(**inputs, **{name: op.get_attr(name) for name in others})
+    return [np.asarray(one) for one in (found if isinstance(found, tuple) else (found,))]
 
 
 def _draw(g: GraphBuilder, op: Any, kind: str, shape: str, **keywords: float) -> str:
@@ -46,6 +86,7 @@ _UNIFORM = ("RandomUniform", "StatelessRandomUniform", "StatelessRandomUniformV2
 
 
 @register_tf_op_converter(_UNIFORM, dtypes={"dtype": FLOATS})
+@seeded
 def convert_uniform(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """Uniform numbers in `[0, 1)`."""
     return _finish(g, op, _draw(g, op, "RandomUniformLike", op.inputs[0].name), outputs)
@@ -55,6 +96,7 @@ _NORMAL = ("RandomStandardNormal", "StatelessRandomNormal", "StatelessRandomNorm
 
 
 @register_tf_op_converter(_NORMAL, dtypes={"dtype": FLOATS})
+@seeded
 def convert_normal(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """Normal numbers with mean 0 and deviation 1."""
     return _finish(g, op, _draw(g, op, "RandomNormalLike", op.inputs[0].name), outputs)
@@ -64,6 +106,7 @@ _TRUNCATED = ("TruncatedNormal", "StatelessTruncatedNormal", "StatelessTruncated
 
 
 @register_tf_op_converter(_TRUNCATED, dtypes={"dtype": FLOATS})
+@seeded
 def convert_truncated(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """Normal numbers within two deviations, by the inverse of their distribution function."""
     edge = math.erf(2.0 / math.sqrt(2.0))
@@ -81,6 +124,7 @@ _INTEGERS = {
 
 @register_tf_op_converter("RandomUniformInt", dtypes={"Tout": _WHOLE})
 @register_tf_op_converter(tuple(n for n in _INTEGERS if "Stateless" in n), dtypes={"dtype": _WHOLE})
+@seeded
 def convert_integers(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """Uniform integers in `[minval, maxval)`."""
     first, last = (op.inputs[i].name for i in _INTEGERS[op.type])
@@ -93,6 +137,7 @@ def convert_integers(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], o
 
 
 @register_tf_op_converter(("RandomShuffle", "StatelessShuffle"))
+@seeded
 def convert_shuffle(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """The rows in random order."""
     x = op.inputs[0].name
@@ -106,6 +151,7 @@ _CLASSES = {"T": FLOATS, "output_dtype": _WHOLE}
 
 
 @register_tf_op_converter(("Multinomial", "StatelessMultinomial"), dtypes=_CLASSES)
+@seeded
 def convert_multinomial(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """Classes drawn by unnormalised log-probabilities: the largest after Gumbel noise."""
     logits = cast(g, op.inputs[0].name, F)
@@ -121,6 +167,7 @@ def convert_multinomial(g: GraphBuilder, sts: dict[str, Any], outputs: list[str]
 
 
 @register_tf_op_converter(("StatelessRandomGetAlg", "StatelessRandomGetKeyCounter"))
+@seeded
 def convert_key(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """Keys of the generators, which the ONNX random operators do not take: constants."""
     for name, tensor in zip(outputs, op.outputs, strict=True):
