@@ -22,6 +22,7 @@ _MODULES = (
     "gather",
     "linalg",
     "linalg_complex",
+    "random",
     "reduction",
     "reshaping",
     "scatter",
