@@ -247,7 +247,7 @@ def _pooled(op: Op, windows: _Windows, emit: Pooling) -> str:
     if lead != 2:
         tail = g.op.Shape(pooled, start=2, end=2 + len(spatial))
         target = g.op.Concat(shape, tail, axis=0) if shape is not None else tail
-        pooled = g.op.Reshape(pooled, target)
+        pooled = g.op.Reshape(pooled, target, allowzero=1)
     return str(g.op.Transpose(pooled, perm=inverse(order))) if moved else pooled
 
 
