@@ -23,6 +23,17 @@ from yobx.verification.arguments import from_pairs
 
 __all__ = ["CatalogueMissingError", "check", "harnesses", "sample"]
 
+#: What functions raise on sizes that are no numbers.
+_RAISED = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    LookupError,
+    NotImplementedError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+)
 _MODULE = "jax._src.internal_test_util.test_harnesses"
 
 
@@ -100,19 +111,32 @@ def check(harness: Any, *, symbolic: bool = False) -> Cell:
             return Cell(name, group, Verdict.SOURCE, "source", "no size that could be symbolic")
         result = run_check(call, args, dynamic_shapes=shapes, localize=False)
     cell = Cell.of_report(name, group, result.report)
-    if symbolic and _is_of_jax(cell, result):
+    if symbolic and _is_of_jax(cell, result, call, args, shapes):
         return replace(cell, verdict=Verdict.SOURCE)
     if cell.phase in ("", "values") and result.runs:
         return _by_jax_tolerance(cell, harness, result.runs, [leaf.dtype for leaf in results])
     return cell
 
 
-def _is_of_jax(cell: Cell, result: Any) -> bool:
+def _is_of_jax(cell: Cell, result: Any, call: Any, args: Sequence[Any], shapes: Any) -> bool:
     """Whether JAX itself does not trace, or does not run, the function with other sizes."""
-    if cell.phase == "convert":
-        return isinstance(result.error, TraceError)
+    if cell.phase in ("trace", "convert"):
+        return isinstance(result.error, TraceError) and not _exports(call, args, shapes)
     said = result.report.phase("run").messages if cell.phase == "run" else []
     return bool(said) and all(text.startswith("the source ") for text in said)
+
+
+def _exports(call: Any, args: Sequence[Any], shapes: Sequence[Any]) -> bool:
+    """Whether JAX alone exports the function with these symbolic sizes."""
+    import jax
+    from jax import export
+
+    texts = ["n, ..." if shape else "..." for shape in shapes]
+    try:
+        export.export(jax.jit(call))(*export.symbolic_args_specs(tuple(args), texts))
+    except _RAISED:
+        return False
+    return True
 
 
 def _first_size(args: tuple[Any, ...]) -> tuple[dict[int, str], ...] | None:

@@ -5,21 +5,45 @@ from __future__ import annotations
 import ml_dtypes
 import numpy as np
 import pytest
+from jax._src import public_test_util
+from jax._src.internal_test_util.lax_test_util import lax_ops
 
 from conformance.cells import Verdict
 from conformance.jax_harnesses import check, harnesses
-from conformance.jax_tolerances import disagreement
+from conformance.jax_reference import in_float64
+from conformance.jax_tolerances import disagreement, tolerance
 
 ONE = np.ones(3, np.float32)
 
 
-def test_tolerance_is_that_of_the_element_type() -> None:
-    near = ONE + np.float32(5e-6)
-    assert disagreement("add", [near], [ONE], [], {}) == ""
-    assert "3 of 3" in disagreement("add", [near + np.float32(1e-4)], [ONE], [], {})
-    low = np.ones(3, ml_dtypes.bfloat16)
-    assert disagreement("add", [low + low.dtype.type(0.015)], [low], [], {}) == ""
-    assert disagreement("add", [low + low.dtype.type(0.1)], [low], [], {})
+@pytest.mark.parametrize(
+    "dtype", ["float32", "complex64", ml_dtypes.bfloat16, "float16", "int32", "bool"]
+)
+def test_tolerance_is_what_jax_has_for_the_element_type(dtype: object) -> None:
+    own = public_test_util.default_tolerance()[np.dtype(dtype)]
+    assert tolerance("add", np.dtype(dtype)) == own
+    if own:
+        one = np.ones(3, dtype)
+        near, far = (one + np.asarray(own * factor, dtype) for factor in (1.5, 4.0))
+        assert disagreement("add", [near], [one], [], {}) == ""
+        assert "3 of 3" in disagreement("add", [far], [one], [], {})
+
+
+def test_a_function_has_the_tolerance_of_jax_for_it() -> None:
+    single = np.dtype(np.float32)
+    own = {record.op: record.tol for record in lax_ops() if record.tol is not None}
+    assert tolerance("tan", single) == own["tan"][np.float32] > tolerance("sin", single)
+    assert tolerance("regularized_incomplete_beta", single) == own["betainc"][np.float32]
+
+
+def test_nothing_is_wider_than_jax_has_it() -> None:
+    groups = {str(harness.group_name) for harness in harnesses()}
+    named = {record.op for record in lax_ops() if record.tol is not None}
+    own = public_test_util.default_tolerance()
+    for dtype in (np.dtype(name) for name in ("float16", "float32", "complex64", "int8")):
+        wider = {group for group in groups if tolerance(group, dtype) > own[dtype]}
+        known = {"conv_general_dilated", "regularized_incomplete_beta"}
+        assert wider <= named | known
 
 
 def test_integers_are_compared_exactly() -> None:
@@ -48,13 +72,13 @@ def test_pairs_are_complex_numbers() -> None:
 
 def test_decompositions_are_put_together_again() -> None:
     rng = np.random.default_rng(0)
-    a = rng.normal(size=(4, 4))
+    a = rng.normal(size=(4, 4)).astype(np.float32)
     values, vectors = np.linalg.eigh(a + a.T)
-    turned = vectors * np.array([1, -1, 1, -1])
+    turned = vectors * np.array([1, -1, 1, -1], np.float32)
     assert disagreement("eigh", [turned, values], [vectors, values], [a], {}) == ""
-    assert "orthonormal" in disagreement(
-        "eigh", [vectors * 0 + np.eye(4), values], [np.eye(4), values], [a], {}
-    ) or disagreement("eigh", [2 * vectors, values], [vectors, values], [a], {})
+    assert "orthonormal" in disagreement("eigh", [2 * vectors, values], [vectors, values], [a], {})
+    unit = np.eye(4, dtype=np.float32)
+    assert "eigenvectors" in disagreement("eigh", [unit, values], [vectors, values], [a], {})
     u, s, v = np.linalg.svd(a)
     assert disagreement("svd", [s, -u, -v], [s, u, v], [a], {}) == ""
     assert "reconstruction" in disagreement("svd", [s, -u, v], [s, u, v], [a], {})
@@ -75,6 +99,20 @@ def test_equal_elements_are_taken_once() -> None:
     want = [np.array([5, 5], np.float32), np.array([0, 2], np.int32)]
     assert disagreement("approx_top_k", [want[0], want[1][::-1]], want, [x], {}) == ""
     assert "twice" in disagreement("approx_top_k", [want[0], want[1] * 0], want, [x], {})
+
+
+def test_pairs_that_are_close_as_a_number_are_close() -> None:
+    want = np.array([1000 + 0j], np.complex64)
+    assert disagreement("add", [want + 5e-4j], [want], [], {}) == ""
+    assert disagreement("add", [want + 5e-3j], [want], [], {})
+
+
+def test_float64_is_the_arbiter() -> None:
+    sums = _named("cumsum_dtype_by_fun_shape_float32_8_9_axis_0_reverse_False")
+    x = np.full((8, 9), 0.1, np.float32)
+    (exact,) = in_float64(sums, [x], [x.dtype])
+    np.testing.assert_array_equal(exact, np.cumsum(x.astype(np.float64), axis=0).astype(x.dtype))
+    assert in_float64(sums, [x.astype(np.int32)], [np.dtype(np.int32)]) == []
 
 
 def _named(name: str) -> object:

@@ -1,6 +1,6 @@
 """Counter-based generators of random bits, as XLA has them: ThreeFry-2x32 and Philox-4x32.
 
-Everything is uint32; a state is one or two uint64 counters, and element ``i`` of a result depends on
+Everything is uint32; a state is one or two uint64 counters. Element ``i`` of a result depends on
 the counter and ``i`` alone.
 """
 
