@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from conformance.entries import Entry, grid, layer, numbers
+from conformance.entries import LARGE, Entry, grid, layer, numbers
 
 __all__ = ["entries"]
 
@@ -13,8 +13,6 @@ _OF_RANK = {1: _LINE, 2: _IMAGE, 3: _VOLUME}
 _FREE = {1: (1,), 2: (1, 2), 3: (1, 2, 3)}
 _FIRST = {1: numbers(2, 4, 11), 2: numbers(2, 4, 9, 10), 3: numbers(2, 4, 6, 7, 5)}
 _FREE_FIRST = {1: (2,), 2: (2, 3), 3: (2, 3, 4)}
-# Where a window is larger than the image TensorFlow gives an empty one, and onnxruntime none.
-_SIZES = {"bindings": ("primes", "primes2", {"batch": 1})}
 
 
 def entries() -> Iterator[Entry]:
@@ -28,7 +26,7 @@ def entries() -> Iterator[Entry]:
 
 
 def _plain(rank: int) -> Iterator[Entry]:
-    kind, data, free = f"Conv{rank}D", _OF_RANK[rank], {"free": _FREE[rank], "options": _SIZES}
+    kind, data, free = f"Conv{rank}D", _OF_RANK[rank], {"free": _FREE[rank], "options": LARGE}
     paddings = ["valid", "same", "causal"] if rank == 1 else ["valid", "same"]
     for choice in grid(padding=paddings, strides=[1, 2, 3], kernel_size=[3, 2]):
         yield layer(kind, data, filters=3, **choice, options=free)
@@ -36,7 +34,7 @@ def _plain(rank: int) -> Iterator[Entry]:
         yield layer(kind, data, filters=4, kernel_size=2, **choice, options=free)
     yield layer(kind, data, filters=6, kernel_size=3, groups=2, padding="same", options=free)
     yield layer(kind, data, filters=4, kernel_size=1, activation="gelu", options=free)
-    first = {"free": _FREE_FIRST[rank], "options": _SIZES}
+    first = {"free": _FREE_FIRST[rank], "options": LARGE}
     for choice in grid(padding=["valid", "same"], strides=[1, 2]):
         yield layer(
             kind,
@@ -58,7 +56,7 @@ def _transposed(rank: int) -> Iterator[Entry]:
     kind, data, free = (
         f"Conv{rank}DTranspose",
         _OF_RANK[rank],
-        {"free": _FREE[rank], "options": _SIZES},
+        {"free": _FREE[rank], "options": LARGE},
     )
     for choice in grid(padding=["valid", "same"], strides=[1, 2, 3], kernel_size=[3, 2]):
         yield layer(kind, data, filters=3, **choice, options=free)
@@ -75,7 +73,7 @@ def _transposed(rank: int) -> Iterator[Entry]:
                 strides=2,
                 padding=padding,
                 data_format="channels_first",
-                options={"free": _FREE_FIRST[rank], "options": _SIZES},
+                options={"free": _FREE_FIRST[rank], "options": LARGE},
             )
 
 
@@ -83,7 +81,7 @@ def _depthwise(rank: int) -> Iterator[Entry]:
     kind, data, free = (
         f"DepthwiseConv{rank}D",
         _OF_RANK[rank],
-        {"free": _FREE[rank], "options": _SIZES},
+        {"free": _FREE[rank], "options": LARGE},
     )
     for choice in grid(padding=["valid", "same"], strides=[1, 2], depth_multiplier=[1, 2]):
         yield layer(kind, data, kernel_size=3, **choice, options=free)
@@ -95,7 +93,7 @@ def _depthwise(rank: int) -> Iterator[Entry]:
         kernel_size=3,
         depth_multiplier=2,
         data_format="channels_first",
-        options={"free": _FREE_FIRST[rank], "options": _SIZES},
+        options={"free": _FREE_FIRST[rank], "options": LARGE},
     )
 
 
@@ -103,7 +101,7 @@ def _separable(rank: int) -> Iterator[Entry]:
     kind, data, free = (
         f"SeparableConv{rank}D",
         _OF_RANK[rank],
-        {"free": _FREE[rank], "options": _SIZES},
+        {"free": _FREE[rank], "options": LARGE},
     )
     for choice in grid(padding=["valid", "same"], strides=[1, 2], depth_multiplier=[1, 2]):
         yield layer(kind, data, filters=5, kernel_size=3, **choice, options=free)
@@ -115,7 +113,7 @@ def _separable(rank: int) -> Iterator[Entry]:
         filters=5,
         kernel_size=3,
         data_format="channels_first",
-        options={"free": _FREE_FIRST[rank], "options": _SIZES},
+        options={"free": _FREE_FIRST[rank], "options": LARGE},
     )
     if rank == 1:
         yield layer(kind, data, filters=5, kernel_size=3, padding="causal", options=free)

@@ -11,6 +11,10 @@ __all__ = ["entries"]
 
 _MATRIX, _STEPS, _IMAGE = numbers(2, 8), numbers(2, 5, 8), numbers(2, 6, 7, 4)
 _IDS = whole(2, 5, high=9)
+# An orthogonal kernel wants a QR decomposition, which TensorFlow has not in bfloat16.
+_UNITS = {"units": 3, "recurrent_initializer": "glorot_uniform"}
+# One element more or less in a sum of squares moves all that is divided by it.
+_SUMS: dict[str, Any] = {"norm": 4.0, "reason": "a sum rounds once for all of its row"}
 
 
 def entries() -> Iterator[Entry]:
@@ -35,18 +39,18 @@ def _policy(policy: str) -> Iterator[Entry]:
         ("LayerNormalization", _STEPS, {}),
         ("GroupNormalization", _IMAGE, {"groups": 2}),
         ("RMSNormalization", _STEPS, {}),
-        ("UnitNormalization", _STEPS, {}),
         ("MaxPooling2D", _IMAGE, {}),
-        ("AveragePooling2D", _IMAGE, {"padding": "same"}),
+        ("AveragePooling2D", _IMAGE, {"pool_size": 2, "padding": "same"}),
         ("GlobalAveragePooling2D", _IMAGE, {}),
-        ("LSTM", _STEPS, {"units": 3}),
-        ("GRU", _STEPS, {"units": 3}),
-        ("SimpleRNN", _STEPS, {"units": 3}),
-        ("Softmax", _STEPS, {}),
+        ("LSTM", _STEPS, _UNITS),
+        ("GRU", _STEPS, _UNITS),
+        ("SimpleRNN", _STEPS, _UNITS),
         ("UpSampling2D", _IMAGE, {"interpolation": "bilinear"}),
         ("Resizing", _IMAGE, {"height": 5, "width": 9}),
     ):
         yield layer(kind, data, **arguments, dtype=policy, label="policy")
+    for kind in ("UnitNormalization", "Softmax"):
+        yield layer(kind, _STEPS, dtype=policy, label="policy", options=_SUMS)
     for data, other in ((_STEPS, _STEPS),):
         yield layer("MultiHeadAttention", data, other, num_heads=2, key_dim=3, dtype=policy)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from conformance.entries import Entry, grid, layer, model, numbers, whole
+from conformance.entries import LARGE, Entry, grid, layer, model, numbers, whole
 
 __all__ = ["entries"]
 
@@ -17,6 +17,14 @@ _NO_HASH = "Fingerprint64 and SipHash of strings have no ONNX operator"
 _HASHED = {"refused": "StringToHashBucket", "reason": _NO_HASH}
 _VOCABULARY = ["cat", "dog", "emu", "ox"]
 _WEIGHTS = [0.5, 1.5, 2.0, 0.25]
+
+
+_WAVES: dict[str, Any] = {
+    "free": (1,),
+    "options": LARGE,
+    "norm": 16.0,
+    "reason": "a transform rounds by the norm of the whole frame",
+}
 
 
 def entries() -> Iterator[Entry]:
@@ -216,9 +224,7 @@ def _sounds() -> Iterator[Entry]:
         frame_length=32,
         data_format="channels_first",
     )
-    yield layer(
-        "STFTSpectrogram", wave[..., None], frame_length=32, label="open", options={"free": (1,)}
-    )
+    yield layer("STFTSpectrogram", wave[..., None], frame_length=32, label="open", options=_WAVES)
     sizes = {"fft_length": 64, "sequence_stride": 20, "num_mel_bins": 8, "sampling_rate": 1000}
     for choice in (
         {},
@@ -230,5 +236,5 @@ def _sounds() -> Iterator[Entry]:
         {"min_freq": 50.0, "max_freq": 300.0},
         {"ref_power": 2.0, "min_power": 1e-5},
     ):
-        yield layer("MelSpectrogram", wave, **sizes, **choice, options={"free": (1,)})
+        yield layer("MelSpectrogram", wave, **sizes, **choice, options=_WAVES)
     yield layer("MelSpectrogram", wave[0], **sizes, label="a line")

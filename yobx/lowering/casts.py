@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from onnx import TensorProto
 
 from yobx.xbuilder import GraphBuilder
 
@@ -12,6 +13,9 @@ from .dtypes import DTYPES, element_type, is_float, numpy_dtype
 from .legalise import legal
 
 __all__ = ["cast", "convert", "to_int64"]
+
+#: Element types of eight bits, which onnxruntime casts to and from float32.
+FLOAT8 = (TensorProto.FLOAT8E4M3FN, TensorProto.FLOAT8E5M2)
 
 
 def cast(g: GraphBuilder, x: str, dtype: Any, outputs: list[str] | None = None) -> str:
@@ -46,8 +50,11 @@ def convert(
         return cast(g, low, wanted, outputs=outputs)
     if is_float(source) and wanted == DTYPES["uint64"]:
         return _float_to_uint64(g, x, outputs)
-    if source == DTYPES["bfloat16"] and wanted != DTYPES["float32"]:
+    indirect = source in (DTYPES["bfloat16"], *FLOAT8) or wanted in FLOAT8
+    if indirect and DTYPES["float32"] not in (source, wanted):
         x = g.op.Cast(x, to=DTYPES["float32"])
+    if wanted in FLOAT8:  # what is out of range becomes NaN or infinite, not the largest number
+        return str(g.op.Cast(x, to=int(wanted), saturate=0, outputs=outputs, name=name))
     return str(g.op.Cast(x, to=int(wanted), outputs=outputs, name=name))
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from yobx.lowering import transcendental as lib
+from yobx.lowering.error_function import erf_float64
 from yobx.lowering.legalise import legal
 from yobx.tensorflow.ops._op import FLOATS, FLOATS32, INTS, UINTS, attr, rank
 from yobx.tensorflow.register import register_tf_op_converter
@@ -94,15 +95,19 @@ def convert_softmax(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op
     return str(emit(op.inputs[0].name, axis=-1, outputs=outputs[:1], name=op.name))
 
 
-@register_tf_op_converter("Erf", dtypes=FLOATS32)
+@register_tf_op_converter("Erf", dtypes=FLOATS)
 def convert_erf(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """Error function."""
+    if op.inputs[0].dtype.name == "float64":
+        return erf_float64(g, op.inputs[0].name, complement=False, outputs=outputs[:1])
     return str(legal(g).Erf(op.inputs[0].name, outputs=outputs[:1], name=op.name))
 
 
-@register_tf_op_converter("Erfc", dtypes=FLOATS32)
+@register_tf_op_converter("Erfc", dtypes=FLOATS)
 def convert_erfc(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """Complementary error function."""
+    if op.inputs[0].dtype.name == "float64":
+        return erf_float64(g, op.inputs[0].name, complement=True, outputs=outputs[:1])
     return lib.erfc(g, op.inputs[0].name, outputs=outputs[:1], name=op.name)
 
 

@@ -14,8 +14,10 @@ from yobx.tensorflow.ops._op import BOOL, NUMBERS, out_dtype
 from yobx.tensorflow.register import register_tf_op_converter
 from yobx.xbuilder import GraphBuilder
 
+FLOAT8 = ("float8_e4m3fn", "float8_e5m2")
 
-@register_tf_op_converter("Cast", dtypes=(*NUMBERS, *BOOL, *COMPLEX))
+
+@register_tf_op_converter("Cast", dtypes=(*NUMBERS, *BOOL, *COMPLEX, *FLOAT8))
 @with_complex(_complex.cast)
 def convert_cast(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """Conversion of values; ``Truncate`` drops the low bits of the mantissa instead of rounding."""
