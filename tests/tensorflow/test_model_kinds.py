@@ -112,6 +112,7 @@ def test_single_layers() -> None:
 
 
 def test_float64_data_is_cast_as_keras_does() -> None:
+    keras.utils.set_random_seed(0)
     model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(2)])
     x = np.random.default_rng(0).normal(size=(5, 3))
     agree(to_onnx(model, (x,)), [model(x)], x)

@@ -32,6 +32,17 @@ def run(options: argparse.Namespace, screen: Screen) -> ExitCode:
     output = Path(options.output)
     if not output.parent.is_dir():
         raise ArgumentError(f"No such folder: {output.parent}.", argument="output")
+    layout = {
+        name: [item.strip() for item in getattr(options, name).split(",")]
+        for name in ("inputs_as_nchw", "outputs_as_nchw")
+        if getattr(options, name)
+    }
+    if layout and options.check:
+        raise ArgumentError(
+            "--check compares values in the order of the model. Received: "
+            f"--{'/'.join(layout)} with --check. Check first, without it.".replace("_", "-"),
+            argument="check",
+        )
     with screen.stage(f"loading {options.model}"):
         source = prepare(options)
     if options.check:
@@ -46,7 +57,7 @@ def run(options: argparse.Namespace, screen: Screen) -> ExitCode:
     from yobx.tensorflow import to_onnx
 
     # The converter shows its own stages and a bar: they tell more than one spinner.
-    options_for_it = {"verbose": 0 if options.quiet else 1, **source.options}
+    options_for_it = {"verbose": 0 if options.quiet else 1, **layout, **source.options}
     model = to_onnx(source.model, source.args, filename=str(output), **options_for_it)
     _show_model(model, output, screen)
     return ExitCode.OK

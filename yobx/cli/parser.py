@@ -14,6 +14,7 @@ examples:
   yobx convert model.keras -o model.onnx --dynamic image:0=batch --check
   yobx convert saved_model/ -o model.onnx --signature serving_default
   yobx convert package.module:model -o model.onnx
+  yobx convert --graphdef frozen.pb --graph-outputs scores:0 -o model.onnx
   yobx convert --jax package.module:function --input "x:float32[B,4]" -o model.onnx
   yobx check model.keras --html report.html
   yobx infer model.onnx --explain logits
@@ -33,6 +34,7 @@ _MODEL = """\
 MODEL is one of
   model.keras, model.h5     a Keras archive, loaded in Keras's safe mode
   folder/                   a SavedModel
+  frozen.pb                 a frozen graph of TensorFlow 1
   module:attribute          a model, a tf.function, or a function without parameters that returns
                             a model, (model, args) or (model, args, options)
   file.py:attribute         the same, from a file
@@ -84,6 +86,15 @@ def _add_source(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", metavar="MODEL", help="what to convert, see below")
     source = parser.add_argument_group("the model")
     source.add_argument("--jax", action="store_true", help="MODEL is a JAX function")
+    source.add_argument(
+        "--graphdef", action="store_true", help="MODEL is a frozen graph of TensorFlow 1 (.pb)"
+    )
+    source.add_argument(
+        "--graph-inputs", metavar="A,B", help="tensors of a frozen graph that are its inputs"
+    )
+    source.add_argument(
+        "--graph-outputs", metavar="A,B", help="tensors of a frozen graph that are its outputs"
+    )
     source.add_argument("--signature", metavar="NAME", help="signature of a SavedModel")
     source.add_argument("--tag", metavar="TAG", action="append", help="tag of a SavedModel")
     source.add_argument(
@@ -121,6 +132,13 @@ def _add_convert(commands: _Commands[argparse.ArgumentParser]) -> None:
     parser = _command(commands, "convert", "write a model as ONNX", _MODEL)
     _add_source(parser)
     parser.add_argument("-o", "--output", metavar="FILE", required=True, help="file to write")
+    layout = parser.add_argument_group("its layout")
+    for side in ("inputs", "outputs"):
+        layout.add_argument(
+            f"--{side}-as-nchw",
+            metavar="A,B",
+            help=f"{side} of the ONNX model that get their channels before height and width",
+        )
     parser.add_argument(
         "--check", action="store_true", help="run the result and compare it with the original"
     )

@@ -6,7 +6,7 @@ import argparse
 from dataclasses import dataclass
 from typing import Any
 
-from yobx.cli.load import load
+from yobx.cli.load import Loaded, load
 from yobx.cli.specs import InputSpec, parse_dynamic
 from yobx.errors import ArgumentError
 
@@ -44,7 +44,7 @@ def prepare(options: argparse.Namespace) -> Source:
     dynamic = parse_dynamic(options.dynamic or ())
     if options.static and dynamic:
         raise ArgumentError("--static and --dynamic exclude each other.", argument="static")
-    loaded = load(options.model, is_jax=options.jax)
+    loaded = _load(options)
     keywords = dict(loaded.options)
     args = loaded.args
     if specs:
@@ -56,10 +56,39 @@ def prepare(options: argparse.Namespace) -> Source:
     elif options.static:
         keywords["dynamic_shapes"] = {}
     if options.input_names:
-        keywords["input_names"] = [name.strip() for name in options.input_names.split(",")]
+        keywords["input_names"] = _names(options.input_names)
     if options.opset is not None:
         keywords["target_opset"] = options.opset
     for name in ("signature", "tag", "allow_unsafe"):
         if getattr(options, name):
             keywords[name] = getattr(options, name)
     return Source(loaded.model, args, keywords)
+
+
+def _names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",")]
+
+
+def _load(options: argparse.Namespace) -> Loaded:
+    """Load the model; a frozen graph is cut out here, because its inputs and outputs are options.
+
+    Raises:
+        ArgumentError: If there is no such model.
+    """
+    inputs, outputs = options.graph_inputs, options.graph_outputs
+    if not options.graphdef:
+        for name, value in (("graph-inputs", inputs), ("graph-outputs", outputs)):
+            if value:
+                raise ArgumentError(f"--{name} belongs to --graphdef.", argument="graphdef")
+        return load(options.model, is_jax=options.jax)
+    if options.jax:
+        raise ArgumentError("--graphdef and --jax exclude each other.", argument="graphdef")
+    from yobx.tensorflow import load_graph_def
+
+    return Loaded(
+        load_graph_def(
+            options.model,
+            _names(inputs) if inputs else None,
+            _names(outputs) if outputs else None,
+        )
+    )

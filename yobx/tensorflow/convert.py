@@ -17,6 +17,11 @@ from yobx.lowering.opsets import DEFAULT_OPSET
 from yobx.tensorflow.arguments import CallArguments
 from yobx.tensorflow.call_check import check_open_axes, check_parameters, prepare_call
 from yobx.tensorflow.captures import captures_of
+from yobx.tensorflow.channel_order import (
+    channels_first_input,
+    channels_first_output,
+    check_names,
+)
 from yobx.tensorflow.conversion import Conversion
 from yobx.tensorflow.dynamic_shapes import resolve_dynamic_shapes
 from yobx.tensorflow.function_body import convert_operations
@@ -53,6 +58,8 @@ def to_onnx(
     tag: str | Sequence[str] | None = None,
     allow_unsafe: bool = False,
     passes: Sequence[Callable[[Any], Any]] | None = None,
+    inputs_as_nchw: Sequence[str] | None = None,
+    outputs_as_nchw: Sequence[str] | None = None,
 ) -> onnx.ModelProto:
     """Converts a Keras, TensorFlow or JAX model to ONNX.
 
@@ -61,7 +68,8 @@ def to_onnx(
     Args:
         model: A Keras model or layer, a ``tf.function``, a ``ConcreteFunction``, a ``tf.Module``
             with ``__call__``, a SavedModel (folder or loaded), a ``.keras`` or ``.h5`` file, a
-            function of TensorFlow tensors, or a JAX function.
+            frozen graph (``GraphDef`` or ``.pb`` file, see :func:`load_graph_def` for its inputs
+            and outputs), a function of TensorFlow tensors, or a JAX function.
         args: Tuple of example arguments: numpy arrays, ``tf.TensorSpec``, tensors, or
             ``onnx.ValueInfoProto``, also nested in dicts, lists and tuples. ``None`` takes what
             the model itself declares (Functional and Sequential Keras models, signatures).
@@ -82,6 +90,10 @@ def to_onnx(
         tag: Tag of a SavedModel.
         allow_unsafe: Let a Keras archive run code it contains. Only for files you trust.
         passes: Graph passes on an ``onnx_ir.Model``; by default those of :mod:`yobx.passes`.
+        inputs_as_nchw: Names of inputs `(n, h, w, c)` of the model that the ONNX model takes as
+            `(n, c, h, w)`; with one or three axes of places in the same way. ``args`` and
+            ``dynamic_shapes`` remain in the order of the model.
+        outputs_as_nchw: Names of outputs that the ONNX model gives with their channels first.
 
     Returns:
         The model. Its ``metadata_props`` hold the structure of inputs and outputs.
@@ -106,6 +118,8 @@ def to_onnx(
         verbose=verbose,
         filename=filename,  # type: ignore[arg-type]
         passes=passes,  # type: ignore[arg-type]
+        inputs_as_nchw=inputs_as_nchw,  # type: ignore[arg-type]
+        outputs_as_nchw=outputs_as_nchw,  # type: ignore[arg-type]
     )
     if not isinstance(model, str | Path) or Path(model).exists():
         _check_eager()  # a file that is not there is refused without loading TensorFlow
@@ -224,15 +238,17 @@ def _convert_concrete_function(
         on_op=progress.advance,
     )
     operations = needed_operations(function.outputs)
-    _declare_inputs(g, traced)
+    check_names("inputs_as_nchw", options.inputs_as_nchw, traced.names)
+    _declare_inputs(g, traced, options.inputs_as_nchw)
     with conversion.active(), conversion.inside(function.graph, "", {}):
         _declare_captures(g, traced, set(operations), conversion)
         total = sum(op.type not in {"Placeholder", "NoOp"} for op in operations)
         with progress.stage("converting"), progress.operations(total):
             convert_operations(g, function.outputs, conversion, local=False)
     output_names, results = name_outputs(traced.source, function, traced.names)
+    check_names("outputs_as_nchw", options.outputs_as_nchw, output_names)
     for name, tensor in zip(output_names, function.outputs, strict=True):
-        _declare_output(g, name, tensor)
+        _declare_output(g, name, tensor, channels_first=name in options.outputs_as_nchw)
     structure = {
         "yobx.inputs": describe(_input_structure(traced)),
         "yobx.outputs": describe(results),
@@ -262,7 +278,7 @@ def _note(model: onnx_ir.Model, facts: Mapping[str, str]) -> None:
     model.metadata_props.update(facts)
 
 
-def _declare_inputs(g: GraphBuilder, traced: _Traced) -> None:
+def _declare_inputs(g: GraphBuilder, traced: _Traced, channels_first: Sequence[str]) -> None:
     tensors = traced.function.inputs[: len(traced.names)]
     for tensor, name, shape in zip(tensors, traced.names, traced.shapes, strict=True):
         is_complex = tensor.dtype.is_complex
@@ -272,6 +288,10 @@ def _declare_inputs(g: GraphBuilder, traced: _Traced) -> None:
                 "An input is a tensor that ONNX knows. Received: "
                 f"{name!r} of dtype {tensor.dtype.name}. Make it a tensor of numbers or strings."
             )
+        if name in channels_first:
+            inner = channels_first_input(g, name, kind, shape, is_complex=is_complex)
+            g.alias(tensor.name, inner)
+            continue
         # complex numbers are pairs: a last axis for the real and the imaginary part
         g.make_tensor_input(name, kind, (*shape, 2) if is_complex and shape is not None else shape)
         if tensor.name != name:
@@ -298,7 +318,7 @@ def _declare_captures(
         g.alias(capture.tensor.name, g.make_initializer(name, capture.value))
 
 
-def _declare_output(g: GraphBuilder, name: str, tensor: Any) -> None:
+def _declare_output(g: GraphBuilder, name: str, tensor: Any, *, channels_first: bool) -> None:
     if not g.has_name(tensor.name):
         raise ConversionError(
             "An output is a tensor that ONNX knows. Received: "
@@ -306,7 +326,10 @@ def _declare_output(g: GraphBuilder, name: str, tensor: Any) -> None:
         )
     if g.get_rank(tensor.name) is None and tensor.shape.rank is not None:
         g.declare(tensor.name, shape=tensor.shape.as_list())
-    g.make_tensor_output(name, source=tensor.name)
+    source = tensor.name
+    if channels_first:
+        source = channels_first_output(g, name, source, is_complex=tensor.dtype.is_complex)
+    g.make_tensor_output(name, source=source)
 
 
 def _input_structure(traced: _Traced) -> Any:

@@ -12,6 +12,7 @@ from typing import Any
 
 from yobx.errors import ArgumentError
 from yobx.tensorflow.arguments import CallArguments, InputLeaf, normalise_arguments
+from yobx.tensorflow.graph_defs import GRAPH_SUFFIXES, is_graph_def, load_graph_def
 from yobx.tensorflow.keras_models import is_keras_layer, keras_source
 from yobx.tensorflow.saved_models import (
     KERAS_SUFFIXES,
@@ -55,6 +56,8 @@ def open_model(
         _refuse_saved_model_options(f"a model of type {type(model).__name__}", signature, tag)
     if is_keras_layer(model):
         return keras_source(model)
+    if is_graph_def(model):
+        return _graph_source(load_graph_def(model), "GraphDef")
     return _open_tensorflow(model, signature)
 
 
@@ -80,8 +83,12 @@ def _open_path(
     if path.suffix in KERAS_SUFFIXES:
         _refuse_saved_model_options(f"the archive {str(path)!r}", signature, tag)
         return keras_source(load_keras_file(path, allow_unsafe=allow_unsafe), title=str(path))
+    if path.suffix in GRAPH_SUFFIXES and path.is_file():
+        _refuse_saved_model_options(f"the frozen graph {str(path)!r}", signature, tag)
+        return _graph_source(load_graph_def(path), f"frozen graph {str(path)!r}")
     raise ArgumentError(
-        "A model given as a path is a SavedModel folder, or a .keras or .h5 file. Received: "
+        "A model given as a path is a SavedModel folder, a .keras or .h5 file, or a frozen graph "
+        "(.pb). Received: "
         f"model={str(path)!r}, which is {'another file' if path.exists() else 'not there'}.",
         argument="model",
     )
@@ -90,6 +97,8 @@ def _open_path(
 def _open_tensorflow(model: Any, signature: str | None) -> ModelSource:
     import tensorflow as tf
 
+    if type(model).__name__ == "WrappedFunction" and isinstance(model.structured_outputs, list):
+        return _graph_source(model, "graph of TensorFlow 1")
     if isinstance(model, tf.types.experimental.ConcreteFunction):
         return concrete_source(model, title="ConcreteFunction")
     if isinstance(model, tf.types.experimental.PolymorphicFunction):
@@ -129,6 +138,19 @@ def _open_tensorflow(model: Any, signature: str | None) -> ModelSource:
         invoke=model,
         signature_of=model,
         autograph=not uses_jax(model),
+    )
+
+
+def _graph_source(function: Any, title: str) -> ModelSource:
+    """A pruned graph: its inputs and outputs have the names of its tensors, without ``:0``."""
+    results = [tensor.name.removesuffix(":0") for tensor in function.outputs]
+    return replace(
+        concrete_source(
+            function,
+            title=title,
+            names=[tensor.name.removesuffix(":0") for tensor in function.inputs],
+        ),
+        output_names=lambda outputs: results,
     )
 
 

@@ -95,19 +95,32 @@ def _optional(function: Callable[..., Any]) -> dict[str, int]:
 def _normalise_names(input_names: object) -> tuple[str, ...] | None:
     if input_names is None:
         return None
-    if isinstance(input_names, str) or not isinstance(input_names, Sequence):
+    return _distinct_names("input_names", input_names, "one name per input")
+
+
+def _normalise_nchw(option: str) -> Callable[[object], tuple[str, ...]]:
+    def normalise(names: object) -> tuple[str, ...]:
+        if names is None:
+            return ()
+        return _distinct_names(option, names, "the names whose channels come first")
+
+    return normalise
+
+
+def _distinct_names(option: str, given: object, meaning: str) -> tuple[str, ...]:
+    if isinstance(given, str) or not isinstance(given, Sequence):
         raise ArgumentError(
-            "input_names is a sequence with one name per input. "
-            f"Received: input_names={input_names!r}. Try input_names=['x', 'y'].",
-            argument="input_names",
+            f"{option} is a sequence with {meaning}. "
+            f"Received: {option}={given!r}. Try {option}=['x', 'y'].",
+            argument=option,
         )
-    names = tuple(input_names)
+    names = tuple(given)
     for name in names:
         if not isinstance(name, str) or not name or names.count(name) > 1:
             raise ArgumentError(
-                "Every name of input_names is a distinct non-empty string. "
-                f"Received: input_names={list(names)!r}, where {name!r} is not.",
-                argument="input_names",
+                f"Every name of {option} is a distinct non-empty string. "
+                f"Received: {option}={list(names)!r}, where {name!r} is not.",
+                argument=option,
             )
     return names
 
@@ -155,6 +168,8 @@ class ConvertOptions:
         verbose: 0 is silent, 1 shows progress and stage times, 2 hands detail to converters.
         filename: Where to write the model, or ``None``.
         passes: Graph passes applied to the result; ``None`` are the default ones.
+        inputs_as_nchw: Names of inputs that get their channels first.
+        outputs_as_nchw: Names of outputs that get their channels first.
     """
 
     input_names: tuple[str, ...] | None = None
@@ -164,6 +179,8 @@ class ConvertOptions:
     verbose: int = 0
     filename: Path | None = None
     passes: tuple[Callable[[Any], Any], ...] | None = None
+    inputs_as_nchw: tuple[str, ...] = ()
+    outputs_as_nchw: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Checks and normalises every field.
@@ -189,5 +206,7 @@ class ConvertOptions:
             ("extra_converters", _normalise_converters),
             ("input_names", _normalise_names),
             ("filename", _normalise_filename),
+            ("inputs_as_nchw", _normalise_nchw("inputs_as_nchw")),
+            ("outputs_as_nchw", _normalise_nchw("outputs_as_nchw")),
         ):
             object.__setattr__(self, name, normalise(getattr(self, name)))

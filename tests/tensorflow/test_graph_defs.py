@@ -1,0 +1,96 @@
+"""Frozen graphs of TensorFlow 1."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from google.protobuf import text_format
+
+from tests.tensorflow.helpers import agree, data, dims, names_of
+from yobx.errors import ArgumentError, UnsupportedOpError
+from yobx.tensorflow import load_graph_def, to_onnx
+
+WEIGHTS = data(3, 2, seed=3)
+
+
+@pytest.fixture(scope="module")
+def frozen() -> Any:
+    """A graph as TensorFlow 1 writes it: two inputs, a switch with a default, two results."""
+    graph = tf.Graph()
+    with graph.as_default():
+        x = tf.compat.v1.placeholder(tf.float32, [None, 3], name="x")
+        bias = tf.compat.v1.placeholder(tf.float32, [2], name="bias")
+        training = tf.compat.v1.placeholder_with_default(False, [], name="training")
+        hidden = tf.matmul(x, tf.constant(WEIGHTS), name="hidden")
+        kept = tf.where(training, hidden * 0.5, hidden)
+        tf.identity(kept + bias, name="sums")
+        tf.nn.softmax(kept, name="scores")
+    return graph.as_graph_def()
+
+
+X, BIAS = data(4, 3), data(2, seed=1)
+
+
+def test_names_of_inputs_and_outputs(frozen: Any) -> None:
+    onx = to_onnx(load_graph_def(frozen, ["bias:0", "x"], ["scores:0", "sums"]))
+    assert names_of(onx) == (["bias", "x"], ["scores", "sums"])
+    sums = X @ WEIGHTS
+    agree(onx, [tf.nn.softmax(sums), sums + BIAS], BIAS, X)
+
+
+def test_placeholders_and_unused_results_by_default(frozen: Any) -> None:
+    onx = to_onnx(frozen, dynamic_shapes={"x": {0: "rows"}})
+    assert names_of(onx) == (["x", "bias"], ["sums", "scores"])
+    assert dims(onx.graph.input[0]) == ["rows", 3]
+    agree(onx, [X @ WEIGHTS + BIAS, tf.nn.softmax(X @ WEIGHTS)], X, BIAS)
+
+
+def test_cut_at_inner_tensors(frozen: Any) -> None:
+    hidden = data(5, 2)
+    onx = to_onnx(load_graph_def(frozen, ["hidden:0"], ["scores:0"]), (hidden,))
+    assert names_of(onx) == (["hidden"], ["scores"])
+    agree(onx, [tf.nn.softmax(hidden)], hidden)
+
+
+@pytest.mark.parametrize("suffix", [".pb", ".pbtxt"])
+def test_files(frozen: Any, tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"frozen{suffix}"
+    if suffix == ".pb":
+        path.write_bytes(frozen.SerializeToString())
+    else:
+        path.write_text(text_format.MessageToString(frozen))
+    assert names_of(to_onnx(path)) == (["x", "bias"], ["sums", "scores"])
+    with pytest.raises(ArgumentError, match="signature belongs to a SavedModel"):
+        to_onnx(path, signature="serving_default")
+
+
+def test_what_is_wrong_is_told(frozen: Any, tmp_path: Path) -> None:
+    with pytest.raises(ArgumentError, match="did you mean 'scores:0'"):
+        load_graph_def(frozen, outputs=["score"])
+    with pytest.raises(ArgumentError, match="inputs names tensors"):
+        load_graph_def(frozen, inputs=["y:0"])
+    path = tmp_path / "broken.pb"
+    path.write_bytes(b"no graph")
+    with pytest.raises(ArgumentError, match="holds a GraphDef"):
+        to_onnx(path)
+    with pytest.raises(ArgumentError, match="No such file"):
+        load_graph_def(tmp_path / "absent.pb")
+    constant = tf.Graph()
+    with constant.as_default():
+        tf.constant(1.0)
+    with pytest.raises(ArgumentError, match="results that no operation uses"):
+        load_graph_def(constant.as_graph_def())
+
+
+def test_variables_that_are_not_frozen_are_refused() -> None:
+    graph = tf.Graph()
+    with graph.as_default():
+        x = tf.compat.v1.placeholder(tf.float32, [None], name="x")
+        w = tf.compat.v1.get_variable("w", initializer=np.float32(2), use_resource=False)
+        tf.multiply(x, w, name="y")
+    with pytest.raises(UnsupportedOpError, match="VariableV2"):
+        to_onnx(load_graph_def(graph.as_graph_def(), ["x"], ["y"]))
