@@ -1,4 +1,7 @@
-"""Shape inference on growing chains of transformer blocks: time per node, growth, what is known."""
+"""Shape inference on growing chains of transformer blocks: time per node, growth, what is known.
+
+With ``--stress`` also very long and very deep models: time and peak memory of yobx.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from typing import Any
 
 import numpy as np
 import onnx
-from measure import has_module, in_turn, table, time_of, worker
+from measure import PeakMemory, has_module, in_turn, table, time_of, worker
 
 WIDTH = 64
 HEADS = 8
@@ -64,11 +67,67 @@ def chain(blocks: int, megabytes: int = 0) -> onnx.ModelProto:
     return model
 
 
+def long(nodes: int) -> onnx.ModelProto:
+    """A chain whose symbolic size grows for 2,000 nodes, then starts again."""
+    model = onnx.parser.parse_model(
+        """<ir_version: 10, opset_import: ["" : 21]>
+        long (float[n, 4] x) => (y) { }"""
+    )
+    graph, last = model.graph, "x"
+    for index in range(nodes // 4):
+        joined, shown = f"j{index}", f"r{index}"
+        graph.node.add(op_type="Concat", input=[last, "x"], output=[joined]).attribute.append(
+            onnx.helper.make_attribute("axis", 0)
+        )
+        graph.node.add(op_type="Relu", input=[joined], output=[shown])
+        graph.node.add(op_type="Shape", input=[shown], output=[f"s{index}"])
+        graph.node.add(op_type="Transpose", input=[shown], output=[f"t{index}"])
+        last = shown if index % 500 else "x"
+    graph.node.add(op_type="Identity", input=[last], output=["y"])
+    return model
+
+
+def deep(levels: int) -> onnx.ModelProto:
+    """`If` nodes inside each other, the innermost reads the graph's input."""
+    model = onnx.parser.parse_model(
+        """<ir_version: 10, opset_import: ["" : 21]>
+        deep (bool c, float[n, 4] x) => (y) { }"""
+    )
+    graph: onnx.GraphProto = model.graph
+    output = "y"
+    for level in range(levels):
+        node = graph.node.add(op_type="If", input=["c"], output=[output])
+        other = onnx.helper.make_graph(
+            [onnx.helper.make_node("Relu", ["x"], [f"e{level}"])],
+            "else",
+            [],
+            [onnx.ValueInfoProto(name=f"e{level}")],
+        )
+        node.attribute.append(onnx.helper.make_attribute("else_branch", other))
+        node.attribute.add(name="then_branch", type=onnx.AttributeProto.GRAPH)
+        graph = node.attribute[-1].g
+        output = f"t{level}"
+        graph.name = f"level{level}"
+        graph.output.add(name=output)
+    graph.node.add(op_type="Neg", input=["x"], output=[output])
+    return model
+
+
+STRESS: dict[str, Callable[[int], onnx.ModelProto]] = {"nodes": long, "nested Ifs": deep}
+
+
 def with_yobx(model: onnx.ModelProto) -> onnx.ModelProto:
     """This project."""
     from yobx.onnx_optim import infer_shapes
 
     return infer_shapes(model)
+
+
+def with_yobx_in_place(model: onnx.ModelProto) -> onnx.ModelProto:
+    """This project, without the copy of the model, which big weights are most of."""
+    from yobx.onnx_optim import infer_shapes
+
+    return infer_shapes(model, inplace=True)
 
 
 def with_onnx(model: onnx.ModelProto) -> onnx.ModelProto:
@@ -80,7 +139,8 @@ def with_onnxruntime(model: onnx.ModelProto) -> onnx.ModelProto:
     """The symbolic inference script of onnxruntime."""
     from onnxruntime.tools.symbolic_shape_infer import SymbolicShapeInference
 
-    return SymbolicShapeInference.infer_shapes(model, auto_merge=True)
+    found: onnx.ModelProto = SymbolicShapeInference.infer_shapes(model, auto_merge=True)
+    return found
 
 
 def with_onnx_shape_inference(model: onnx.ModelProto) -> onnx.ModelProto:
@@ -95,6 +155,7 @@ def with_onnx_shape_inference(model: onnx.ModelProto) -> onnx.ModelProto:
 
 ENGINES: dict[str, tuple[str, Callable[[onnx.ModelProto], onnx.ModelProto]]] = {
     "yobx": ("yobx", with_yobx),
+    "yobx in place": ("yobx", with_yobx_in_place),
     "onnx": ("onnx", with_onnx),
     "onnxruntime": ("sympy", with_onnxruntime),
     "onnx-shape-inference": ("onnx_shape_inference", with_onnx_shape_inference),
@@ -121,6 +182,17 @@ def measure(engine: str, blocks: int, megabytes: int) -> dict[str, Any]:
     return {"seconds": seconds, "nodes": len(model.graph.node), "known": known(result)}
 
 
+def endure(kind: str, size: int) -> dict[str, Any]:
+    """Infer one extreme model in this process, in place: writing a copy is not what is measured."""
+    from yobx.onnx_optim import infer_shapes
+
+    infer_shapes(chain(2))
+    model = STRESS[kind](size)
+    with PeakMemory() as memory:
+        seconds, _ = time_of(lambda: infer_shapes(model, inplace=True))
+    return {"seconds": seconds, "megabytes": memory.growth / 1e6}
+
+
 def main() -> None:
     """Compare, or measure one engine when called as a worker."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -129,21 +201,42 @@ def main() -> None:
     parser.add_argument("--megabytes", type=int, default=400, help="weights of the heavy chain")
     parser.add_argument("--peer", default=sys.executable, help="interpreter with the other engines")
     parser.add_argument("--quick", action="store_true", help="one round of short chains")
+    parser.add_argument("--stress", action="store_true", help="100,000 nodes, 5,000 nested Ifs")
     parser.add_argument("--worker", nargs=3, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.worker:
-        engine, blocks, megabytes = options.worker
-        print(json.dumps(measure(engine, int(blocks), int(megabytes))))
+        engine, size, megabytes = options.worker
+        if engine in STRESS:
+            print(json.dumps(endure(engine, int(size))))
+        else:
+            print(json.dumps(measure(engine, int(size), int(megabytes))))
         return
     if options.quick:
         options.rounds, options.blocks, options.megabytes = 1, "2,20", 8
     compare(options)
+    if options.stress:
+        stress()
+
+
+def stress() -> None:
+    """Print time and memory for models that are very long or very deep."""
+    lines = []
+    for kind, size in (("nodes", 100_000), ("nested Ifs", 5_000)):
+        found = worker(sys.executable, __file__, "--worker", kind, str(size), "0")
+        if "error" in found:
+            lines.append([f"{size} {kind}", found["error"], ""])
+        else:
+            memory = f"{found['megabytes']:.0f} MB"
+            lines.append([f"{size} {kind}", f"{found['seconds']:.2f} s", memory])
+    print()
+    table(["yobx", "time", "memory"], lines)
 
 
 def compare(options: argparse.Namespace) -> None:
     """Print one table a chain, and how time grows."""
     python = {
-        name: sys.executable if name in {"yobx", "onnx"} else options.peer for name in ENGINES
+        name: sys.executable if name.startswith("yobx") or name == "onnx" else options.peer
+        for name in ENGINES
     }
     engines = [name for name, (module, _) in ENGINES.items() if has_module(python[name], module)]
     for name in set(ENGINES) - set(engines):

@@ -15,6 +15,7 @@ __all__ = ["Fact", "assume", "facts_of"]
 
 # A condition is computed right before it is used; looking further costs time for every branch.
 _NODES_BACK = 64
+_LEVELS_UP = 16
 _MAX_DEPTH = 12
 _SAME_VALUE = frozenset(("Identity", "Cast", "Squeeze", "Unsqueeze", "Reshape", "Flatten"))
 _OPPOSITE = {
@@ -60,7 +61,9 @@ def facts_of(
         depth: Number of nodes passed on the way to it.
     """
     scope, place = context, index
-    while name not in scope.values and scope.outer is not None:
+    for _ in range(_LEVELS_UP):
+        if name in scope.values or scope.outer is None:
+            break
         owner = scope.owners(1)
         scope, place = scope.outer, owner[0][0] if owner else -1
     made = _producer(scope, place, name)
