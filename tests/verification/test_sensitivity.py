@@ -9,8 +9,9 @@ from yobx.verification import check_conversion
 from yobx.verification.comparison import compare
 from yobx.verification.error_classes import classify
 from yobx.verification.runner import Session, exposed
-from yobx.verification.sensitivity import Sensitivity, noisy_model, value_dtypes
+from yobx.verification.sensitivity import Sensitivity, noisy_model
 from yobx.verification.tolerances import load_tolerances
+from yobx.verification.value_types import value_dtypes
 
 TABLE = load_tolerances()
 

@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import onnx
 
+from yobx.verification.issue_text import issue_text
+from yobx.verification.value_table import value_table
+
 if TYPE_CHECKING:
     from yobx.verification.evidence import BindingRun, CheckResult
     from yobx.verification.findings import OutputReport
@@ -140,6 +143,14 @@ def write_artifacts(result: CheckResult, folder: Path) -> list[str]:
         )
         (folder / "repro.py").write_text(text, encoding="utf-8")
         written.append("repro.py")
+    if run is not None:
+        rows = "".join(json.dumps(row) + "\n" for row in value_table(result, run))
+        (folder / "values.jsonl").write_text(rows, encoding="utf-8")
+        written.append("values.jsonl")
+    if not report.passed:
+        text = issue_text(result, written)
+        (folder / "issue.md").write_text(text, encoding="utf-8")
+        written.append("issue.md")
     (folder / "failure.txt").write_text(report.text() + "\n", encoding="utf-8")
     (folder / "report.json").write_text(
         json.dumps(report.as_dict(), indent=1) + "\n", encoding="utf-8"

@@ -10,8 +10,13 @@ from yobx.verification.report import ConversionReport
 from yobx.verification.sources import NamedArray, Source
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     import onnx
     from numpy.typing import NDArray
+
+    from yobx.verification.findings import OutputReport
+    from yobx.verification.shape_proof import Statement
 
 __all__ = ["BindingRun", "CheckResult", "Reduction"]
 
@@ -27,6 +32,7 @@ class BindingRun:
         expected: Outputs of the source.
         actual: Outputs of the optimised ONNX model by name.
         values: Every value of the unoptimised model by name, inputs included.
+        turns: Values inside control flow: one array for each time that it was computed.
     """
 
     binding: Binding
@@ -35,6 +41,7 @@ class BindingRun:
     expected: list[NamedArray]
     actual: dict[str, Any]
     values: dict[str, Any]
+    turns: dict[str, list[Any]] = field(default_factory=dict)
 
     @property
     def expected_by_name(self) -> dict[str, Any]:
@@ -69,6 +76,8 @@ class CheckResult:
         error: The exception that ended a phase, or ``None``.
         source: The original.
         reduced: The smallest piece that still fails, or ``None``.
+        compared: Intermediate values that were compared with the source, where one was looked for.
+        statements: What is stated of types and shapes.
     """
 
     report: ConversionReport
@@ -78,6 +87,8 @@ class CheckResult:
     error: BaseException | None = None
     source: Source | None = None
     reduced: Reduction | None = None
+    compared: Mapping[str, OutputReport] = field(default_factory=dict)
+    statements: Sequence[Statement] = ()
 
     @property
     def outputs(self) -> dict[str, Any]:

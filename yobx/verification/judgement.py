@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from yobx.verification.options import BindingRequest
 from yobx.verification.phases import EndOfCheckError, PhaseLog
 from yobx.verification.preparation import Prepared
 from yobx.verification.runner import RunError, input_names
-from yobx.verification.shape_proof import merge, prove, stated
+from yobx.verification.shape_proof import Inner, inner_statements, merge, prove, stated
 
 __all__ = ["judge"]
 
@@ -118,8 +119,22 @@ class _Judgement:
         entry.ran = True
         for warning in dict.fromkeys(warnings):
             self.phases.fail("shape-match", f"onnxruntime {warning}, under {binding.describe()}")
-        run = BindingRun(binding, args, feeds, expected, plain.values, values)
+        turns = self._turns(feeds)
+        run = BindingRun(binding, args, feeds, expected, plain.values, values, turns)
         self.result.runs.append(run)
+
+    def _turns(self, feeds: dict[str, NDArray[Any]]) -> dict[str, list[Any]]:
+        """Values inside control flow."""
+        if self.prepared.inner is None:
+            return {}
+        found, session = self.prepared.inner
+        try:
+            return found.turns(session.run(feeds).values)
+        except RunError as error:
+            note = f"values inside control flow could not be collected: {error}"
+            if note not in self.report.notes:
+                self.report.notes.append(note)
+            return {}
 
     def _refused(
         self, entry: BindingReport, binding: Binding, leaves: list[NDArray[Any]], error: Exception
@@ -186,6 +201,9 @@ class _Judgement:
 
     def _prove_shapes(self) -> None:
         statements = stated(self.prepared.model, self.prepared.inferred)
+        inner = Inner({}, {}, inner_statements(self.prepared.model, self.prepared.inferred))
+        bodies = self.prepared.inner[0].body if self.prepared.inner is not None else {}
+        self.result.statements = statements
         for run in self.result.runs:
             one = prove(
                 self.prepared.model,
@@ -193,6 +211,7 @@ class _Judgement:
                 run.values,
                 binding=run.binding.describe(),
                 constraints=self.prepared.constraints,
+                inner=replace(inner, turns=run.turns, bodies=bodies),
             )
             self.report.shapes = merge(self.report.shapes, one)
         for mismatch in self.report.shapes.mismatches:
@@ -253,9 +272,12 @@ class _Judgement:
             optimised=run.actual,
             options=self.prepared.options.conversion(),
             tolerance_class=self.prepared.options.tolerance_class,
+            turns=run.turns,
+            inner=self.prepared.inner[0] if self.prepared.inner is not None else None,
         )
-        found, reduced = localize(evidence, self.prepared.sensitivity, wrong.name)
-        self.report.localization, self.result.reduced = found, reduced
+        located = localize(evidence, self.prepared.sensitivity, wrong.name)
+        self.report.localization = located.found
+        self.result.reduced, self.result.compared = located.reduced, located.compared
 
     def _ask_the_graph(self) -> None:
         """Notes when a model gives one result in a graph, as converted, and another eagerly."""

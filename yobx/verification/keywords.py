@@ -8,7 +8,7 @@ from typing import Any
 import onnx
 from numpy.typing import NDArray
 
-from yobx.verification.sources import NamedArray, Source, TracedSource
+from yobx.verification.sources import NamedArray, Origin, Source, TracedSource
 
 __all__ = ["KeywordSource"]
 
@@ -53,9 +53,9 @@ class KeywordSource:
         options = {**options, "kwargs": keywords}
         return self._source.intermediates(tuple(positional), names, options)
 
-    def user_line(self, name: str, args: tuple[Any, ...], options: Mapping[str, Any]) -> str:
+    def user_line(self, origin: Origin, args: tuple[Any, ...], options: Mapping[str, Any]) -> str:
         """The user's line, where the source knows it."""
         *positional, keywords = args
         if not isinstance(self._source, TracedSource):
             return ""
-        return self._source.user_line(name, tuple(positional), {**options, "kwargs": keywords})
+        return self._source.user_line(origin, tuple(positional), {**options, "kwargs": keywords})

@@ -11,7 +11,7 @@ run time from the converter.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -19,17 +19,19 @@ import onnx
 from numpy.typing import NDArray
 from onnx import helper
 
+from yobx.verification.boundary import Attempt, one_line
 from yobx.verification.comparison import Allowance, compare
 from yobx.verification.dtypes import dtype_name, is_float, widen
 from yobx.verification.evidence import Reduction
 from yobx.verification.findings import Localization, OutputReport
+from yobx.verification.inner_values import Collector, body_of, values_in_order
 from yobx.verification.reference64 import evaluate, piece
-from yobx.verification.runner import LoadError, RunError, Session, observable_values
+from yobx.verification.runner import LoadError, RunError, Session
 from yobx.verification.sensitivity import Sensitivity
 from yobx.verification.shape_proof import describe_node
-from yobx.verification.sources import Source, TracedSource
+from yobx.verification.sources import Origin, Source, TracedSource
 
-__all__ = ["Evidence", "localize"]
+__all__ = ["Evidence", "Located", "localize"]
 
 _MOST_NODES_ALONE = 400
 
@@ -48,6 +50,8 @@ class Evidence:
         optimised: Outputs of the optimised model.
         options: Options of the conversion.
         tolerance_class: Rule that the outputs were judged by.
+        turns: Values inside control flow: one array for each time that it was computed.
+        inner: What collects them, or ``None``.
     """
 
     model: onnx.ModelProto
@@ -59,11 +63,30 @@ class Evidence:
     optimised: Mapping[str, Any]
     options: Mapping[str, Any]
     tolerance_class: str = "auto"
+    turns: Mapping[str, list[Any]] = field(default_factory=dict)
+    inner: Collector | None = None
+
+    def ours(self, name: str) -> Any:
+        """Value of the converted model; a list for one inside control flow."""
+        return self.turns[name] if name in self.turns else self.values[name]
 
 
-def localize(
-    evidence: Evidence, sensitivity: Sensitivity, output: str
-) -> tuple[Localization, Reduction | None]:
+@dataclass(frozen=True)
+class Located:
+    """What came out of the search.
+
+    Attributes:
+        found: The first differing value; its ``reason`` says what could not be told.
+        reduced: The smallest piece that still fails, if there is a smaller one than the model.
+        compared: Every value that could be compared, in topological order.
+    """
+
+    found: Localization
+    reduced: Reduction | None
+    compared: Mapping[str, OutputReport]
+
+
+def localize(evidence: Evidence, sensitivity: Sensitivity, output: str) -> Located:
     """Looks for the first differing value.
 
     Args:
@@ -72,16 +95,15 @@ def localize(
         output: Name of a wrong output.
 
     Returns:
-        What was found; its ``reason`` says what could not be told. With it the smallest piece
-        that still fails, if there is a smaller one than the model.
+        What was found.
     """
     found, reduced = Localization(), list[Reduction]()
-    _look(found, evidence, sensitivity, output, reduced)
+    compared = _look(found, evidence, sensitivity, output, reduced)
     if found.source_name and not found.user_line and isinstance(evidence.source, TracedSource):
-        found.user_line = evidence.source.user_line(
-            found.source_name, evidence.args, evidence.options
-        )
-    return found, reduced[0] if reduced else None
+        origin = Origin(found.value, found.source_name)
+        with Attempt():  # a line is a help, not a finding
+            found.user_line = evidence.source.user_line(origin, evidence.args, evidence.options)
+    return Located(found, reduced[0] if reduced else None, compared)
 
 
 def _look(
@@ -90,7 +112,8 @@ def _look(
     sensitivity: Sensitivity,
     output: str,
     reduced: list[Reduction],
-) -> None:
+) -> dict[str, OutputReport]:
+    """Fills in what is found; returns the comparisons of intermediate values."""
     if _only_optimised(evidence, sensitivity, output):
         found.value, found.node = output, describe_node(evidence.model, output)
         found.verdict, found.method = "runtime", "onnxruntime without graph optimisation"
@@ -99,14 +122,18 @@ def _look(
             "the run time is off"
         )
         _describe_origin(found, evidence.model, output)
-        return
-    names = [name for name in observable_values(evidence.model) if name in evidence.values]
+        return {}
+    everywhere = values_in_order(evidence.model)
+    names = [name for name in everywhere if name in evidence.values or name in evidence.turns]
     theirs = _source_values(evidence, names, found)
-    differing, agreeing = _first_difference(evidence, sensitivity, names, theirs, found)
+    compared = _compared(evidence, sensitivity, names, theirs)
+    found.compared = len([name for name in compared if name not in evidence.expected])
+    differing, agreeing = _first_difference(compared, evidence, found)
     if differing is None:
         _without_values(found, evidence, sensitivity, output, reduced)
     else:
         reduced += _describe(found, evidence, differing, agreeing, theirs)
+    return compared
 
 
 def _only_optimised(evidence: Evidence, sensitivity: Sensitivity, output: str) -> bool:
@@ -149,44 +176,152 @@ def _allowances(
 
 
 def _source_values(evidence: Evidence, names: list[str], found: Localization) -> dict[str, Any]:
-    theirs = dict(evidence.source.intermediates(evidence.args, names, evidence.options))
+    theirs: dict[str, Any] = {}
+    with Attempt() as attempt:
+        theirs = dict(evidence.source.intermediates(evidence.args, names, evidence.options))
+    if attempt.error is not None:
+        found.reason += f"its values cannot be had: {one_line(attempt.error, 200)}; "
     found.method = f"values of the {evidence.source.framework} model by name" if theirs else ""
     for name, value in evidence.expected.items():
         theirs.setdefault(name, value)
     return theirs
 
 
-def _first_difference(
-    evidence: Evidence,
-    sensitivity: Sensitivity,
-    names: list[str],
-    theirs: Mapping[str, Any],
-    found: Localization,
-) -> tuple[str | None, list[str]]:
-    """The first value in topological order that differs, and those that agree."""
+def _compared(
+    evidence: Evidence, sensitivity: Sensitivity, names: list[str], theirs: Mapping[str, Any]
+) -> dict[str, OutputReport]:
+    """Compares every value that both sides have, in topological order."""
     comparable = [
-        name for name in names if name in theirs and _same_kind(evidence.values[name], theirs[name])
+        name for name in names if name in theirs and _same_kind(evidence.ours(name), theirs[name])
     ]
-    found.compared = len([name for name in comparable if name not in evidence.expected])
-    if not found.compared:
-        return None, []
-    allowances = _allowances(evidence, sensitivity, comparable)
-    agreeing: list[str] = []
-    for name in comparable:
-        report = compare(name, evidence.values[name], theirs[name], allowances[name])
+    if all(name in evidence.expected for name in comparable):
+        return {}  # outputs alone tell no place
+    inner = [name for name in comparable if name in evidence.turns]
+    allowances = _allowances(
+        evidence, sensitivity, [name for name in comparable if name not in evidence.turns]
+    )
+    turns = _turn_allowances(evidence, sensitivity, inner)
+    return {
+        name: _compared_turns(name, evidence.turns[name], theirs[name], turns[name])
+        if name in turns
+        else compare(name, evidence.values[name], theirs[name], allowances[name])
+        for name in comparable
+    }
+
+
+def _turn_allowances(
+    evidence: Evidence, sensitivity: Sensitivity, names: list[str]
+) -> dict[str, list[Allowance]]:
+    if evidence.inner is None or not names:
+        return {}
+    wanted = {name: evidence.turns[name] for name in names}
+    return sensitivity.measure_turns(evidence.feeds, evidence.inner, wanted)
+
+
+def _compared_turns(
+    name: str, ours: list[Any], theirs: list[Any], allowances: list[Allowance]
+) -> OutputReport:
+    """The first turn that differs, or the last one."""
+    report = OutputReport(name)
+    for turn, (got, want) in enumerate(zip(ours, theirs, strict=True)):
+        report = compare(f"{name}[{turn}]", got, want, allowances[turn])
         if report.failed:
-            found.difference = report
-            return name, agreeing
-        agreeing.append(name)
+            break
+    return report
+
+
+def _first_difference(
+    compared: Mapping[str, OutputReport], evidence: Evidence, found: Localization
+) -> tuple[str | None, list[str]]:
+    """The first value that differs, and those before it that agree.
+
+    In a loop an earlier turn comes first: a value may be wrong because another one was wrong in
+    the turn before.
+    """
+    agreeing: list[str] = []
+    for name, report in compared.items():
+        if not report.failed:
+            agreeing.append(name)
+            continue
+        first = name
+        if evidence.inner is not None and name in evidence.turns:
+            bodies = evidence.inner.body
+            beside = [n for n in compared if bodies.get(n) == bodies.get(name)]
+            wrong = [n for n in beside if compared[n].failed]
+            first = min(wrong, key=lambda n: _turn_of(n, compared[n]))
+            agreeing += [n for n in beside[: beside.index(first)] if n not in agreeing]
+        found.difference = compared[first]
+        return first, agreeing
     return None, agreeing
 
 
 def _same_kind(ours: Any, theirs: Any) -> bool:
+    if isinstance(ours, list) and isinstance(theirs, list):
+        pairs = zip(ours, theirs, strict=False)
+        return 0 < len(ours) == len(theirs) and all(_same_kind(a, b) for a, b in pairs)
     if isinstance(ours, list) or isinstance(theirs, list) or ours is None or theirs is None:
         return False
     return np.shape(ours) == np.shape(theirs) and dtype_name(np.asarray(ours).dtype) == dtype_name(
         np.asarray(theirs).dtype
     )
+
+
+@dataclass(frozen=True)
+class _View:
+    """The graph around one value: the main graph, or the body it is in at one turn.
+
+    Attributes:
+        model: The nodes as the main graph of a model.
+        given: Values that are taken as right, ours or the source's.
+        agreeing: Those of them that both sides have.
+        ours: The value in the converted model.
+        theirs: The value in the source.
+    """
+
+    model: onnx.ModelProto
+    given: Mapping[str, Any]
+    agreeing: frozenset[str]
+    ours: Any
+    theirs: Any
+
+
+def _view(
+    evidence: Evidence,
+    name: str,
+    difference: OutputReport,
+    agreeing: list[str],
+    theirs: Mapping[str, Any],
+) -> _View:
+    feeds = {n: evidence.values[n] for n in evidence.feeds}
+    known = {n: theirs[n] for n in agreeing if n not in evidence.turns}
+    if name not in evidence.turns:
+        given = {**feeds, **known}
+        return _View(evidence.model, given, frozenset(given), evidence.values[name], theirs[name])
+    body, turn = body_of(evidence.model, name), _turn_of(name, difference)
+    part = onnx.ModelProto()
+    part.CopyFrom(evidence.model)
+    if body is not None:
+        del part.graph.node[:]
+        part.graph.node.extend(body.node)
+        part.graph.initializer.extend(body.initializer)
+    beside = {n for node in part.graph.node for n in node.output}
+    beside = {n for n in beside if len(evidence.turns.get(n, ())) > turn}
+    known |= {n: theirs[n][turn] for n in agreeing if n in beside}
+    # What a loop hands from turn to turn has no name in the source; no earlier turn differs.
+    state = {} if body is None else {value.name for value in body.input}
+    handed = {n: evidence.turns[n][turn] for n in state if len(evidence.turns.get(n, ())) > turn}
+    return _View(
+        part,
+        {**feeds, **handed, **known},
+        frozenset({*feeds, *known}),
+        evidence.turns[name][turn],
+        theirs[name][turn],
+    )
+
+
+def _turn_of(name: str, difference: OutputReport) -> int:
+    """The turn in ``value[3]``."""
+    return int(difference.name[len(name) + 1 : -1])
 
 
 def _describe(
@@ -196,35 +331,31 @@ def _describe(
     agreeing: list[str],
     theirs: Mapping[str, Any],
 ) -> list[Reduction]:
-    model = evidence.model
-    node = next(n for n in model.graph.node if name in n.output)
-    found.value, found.node, found.op_type = name, describe_node(model, name), node.op_type
-    _describe_origin(found, model, name)
-    initial = set(evidence.feeds) | {t.name for t in model.graph.initializer}
+    if found.difference is None:
+        return []
+    view = _view(evidence, name, found.difference, agreeing, theirs)
+    node = next(n for n in view.model.graph.node if name in n.output)
+    found.value, found.node, found.op_type = name, describe_node(evidence.model, name), node.op_type
+    _describe_origin(found, view.model, name)
+    initial = {t.name for t in view.model.graph.initializer}
     states = []
-    for source in node.input:
-        if not source:
-            continue
-        known = "agrees" if source in agreeing or source in initial else "not comparable"
+    for source in filter(None, node.input):
+        known = "agrees" if source in view.agreeing | initial else "not comparable"
         states.append(f"%{source} {known}")
     found.inputs = states
     found.inputs_agree = all("not comparable" not in state for state in states) or None
-    starts = [*agreeing, *evidence.feeds]
-    given = {**{n: evidence.values[n] for n in evidence.feeds}, **{n: theirs[n] for n in agreeing}}
-    part = piece(model, starts, name, given)
-    feeds = {value.name: given[value.name] for value in part.graph.input}
+    part = piece(view.model, list(view.given), name, view.given)
+    feeds = {value.name: view.given[value.name] for value in part.graph.input}
     exact = evaluate(part, feeds)
     prefix = (
         "the inputs of that node still agree"
         if found.inputs_agree
         else f"between the last values that agree and this one lie {len(part.graph.node)} nodes"
     )
-    found.verdict, words = _verdict(
-        exact, evidence.values[name], theirs[name], evidence.source.framework
-    )
-    found.reason = f"{prefix}; {words}"
-    found.reduced_nodes = _still_fails(part, feeds, theirs[name], found)
-    return [_reduction(part, feeds, name, theirs[name])] if found.reduced_nodes else []
+    found.verdict, words = _verdict(exact, view.ours, view.theirs, evidence.source.framework)
+    found.reason += f"{prefix}; {words}"
+    found.reduced_nodes = _still_fails(part, feeds, view.theirs, found)
+    return [_reduction(part, feeds, name, view.theirs)] if found.reduced_nodes else []
 
 
 def _describe_origin(found: Localization, model: onnx.ModelProto, value: str) -> None:
@@ -319,7 +450,7 @@ def _without_values(
     found.value, found.node = output, describe_node(model, output)
     _describe_origin(found, model, output)
     if found.compared:
-        found.reason = "every intermediate value that could be compared agrees; "
+        found.reason += "every intermediate value that could be compared agrees; "
     count = len(model.graph.node)
     if count > _MOST_NODES_ALONE:
         found.reason += f"{count} nodes are too many to evaluate in float64"

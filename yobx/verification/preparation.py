@@ -21,6 +21,7 @@ from yobx.verification.arguments import (
 from yobx.verification.boundary import Attempt, with_place
 from yobx.verification.evidence import CheckResult
 from yobx.verification.findings import Outcome
+from yobx.verification.inner_values import Collector, collector
 from yobx.verification.keywords import KeywordSource
 from yobx.verification.options import CheckOptions
 from yobx.verification.phases import EndOfCheckError, PhaseLog
@@ -48,6 +49,7 @@ class Prepared:
         inferred: The model with inferred types and shapes, or ``None``.
         sensitivity: Allowances of the model.
         constraints: What inference states between sizes.
+        inner: What collects the values inside control flow, with its session, or ``None``.
     """
 
     source: Source
@@ -59,6 +61,7 @@ class Prepared:
     inferred: onnx.ModelProto | None
     sensitivity: Sensitivity
     constraints: tuple[Constraint, ...] = ()
+    inner: tuple[Collector, Session] | None = None
 
 
 def prepare(
@@ -190,8 +193,24 @@ def _load(
             inferred=inferred,
             sensitivity=sensitivity,
             constraints=constraints,
+            inner=_inner(model, options, phases),
         )
     raise EndOfCheckError
+
+
+def _inner(
+    model: onnx.ModelProto, options: CheckOptions, phases: PhaseLog
+) -> tuple[Collector, Session] | None:
+    """What collects the values inside control flow; what it cannot is counted as not observable."""
+    found = collector(model)
+    if found is None:
+        return None
+    try:
+        return found, Session(found.model, provider=options.provider, optimise=False)
+    except LoadError as error:
+        report = phases.result.report
+        report.notes.append(f"values inside control flow could not be collected: {error}")
+        return None
 
 
 def _infer(

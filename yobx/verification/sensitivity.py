@@ -30,14 +30,15 @@ import onnx
 from numpy.typing import NDArray
 from onnx import TensorProto, helper
 
-from yobx.onnx_optim import infer_shapes
 from yobx.verification.comparison import Allowance, ulp_allowance
 from yobx.verification.dtypes import epsilon_half, is_float, spacing, widen
 from yobx.verification.error_classes import ValueClass, classify, node_class, subgraphs
+from yobx.verification.inner_values import Collector
 from yobx.verification.runner import LoadError, RunError, Session, exposed
 from yobx.verification.tolerances import Tolerances
+from yobx.verification.value_types import value_dtypes
 
-__all__ = ["Sensitivity", "noisy_model", "value_dtypes"]
+__all__ = ["Sensitivity", "noisy_model"]
 
 _UNIT: dict[int | None, float] = {
     TensorProto.FLOAT: 2.0**-24,
@@ -50,45 +51,6 @@ _LOW = frozenset({TensorProto.FLOAT16, TensorProto.BFLOAT16})
 _NEVER_NOISED = frozenset(
     {"RandomUniform", "RandomNormal", "RandomUniformLike", "RandomNormalLike"}
 )
-
-
-def value_dtypes(model: onnx.ModelProto) -> dict[str, int]:
-    """Element type of every value, bodies of control flow included.
-
-    Weights are replaced by inputs first, so that a large model is not serialised.
-    """
-    light = onnx.ModelProto()
-    light.ir_version = model.ir_version
-    light.opset_import.extend(model.opset_import)
-    light.functions.extend(model.functions)
-    graph = light.graph
-    graph.name = model.graph.name
-    graph.node.extend(model.graph.node)
-    graph.input.extend(model.graph.input)
-    graph.output.extend(onnx.ValueInfoProto(name=o.name) for o in model.graph.output)
-    known = {value.name for value in graph.input}
-    for tensor in model.graph.initializer:
-        if tensor.name not in known:
-            graph.input.append(
-                helper.make_tensor_value_info(tensor.name, tensor.data_type, tensor.dims)
-            )
-    inferred = infer_shapes(light, inplace=True)  # onnx's own ends the process on string splits
-    dtypes: dict[str, int] = {}
-    _collect(model.graph, dtypes)  # what the model states, where nothing can be inferred
-    _collect(inferred.graph, dtypes)
-    return dtypes
-
-
-def _collect(graph: onnx.GraphProto, dtypes: dict[str, int]) -> None:
-    for value in (*graph.input, *graph.value_info, *graph.output):
-        elem = value.type.tensor_type.elem_type
-        if elem:
-            dtypes[value.name] = elem
-    for tensor in graph.initializer:
-        dtypes[tensor.name] = tensor.data_type
-    for node in graph.node:
-        for body in subgraphs(node):
-            _collect(body, dtypes)
 
 
 @dataclass
@@ -394,6 +356,40 @@ class Sensitivity:
         runs = self._noisy_runs(feeds, names)
         return {
             name: self._allowance(name, clean[name], [r.get(name) for r in runs]) for name in names
+        }
+
+    def measure_turns(
+        self,
+        feeds: Mapping[str, NDArray[Any]],
+        inner: Collector,
+        clean: Mapping[str, Sequence[Any]],
+    ) -> dict[str, list[Allowance]]:
+        """Measures what rounding explains of values inside control flow.
+
+        Args:
+            feeds: Inputs of the run.
+            inner: What collects them.
+            clean: Value -> one array a turn, without noise.
+
+        Returns:
+            One allowance a turn for each value.
+        """
+        twin, self._amplification, _ = noisy_model(
+            inner.model, self.tolerances, provider=self.provider, seed=self.seed
+        )
+        runs: list[dict[str, list[Any]]] = []
+        try:
+            session = Session(twin, provider=self.provider, optimise=False)
+            runs = [inner.turns(session.run(feeds).values) for _ in range(self.tolerances.runs)]
+        except (LoadError, RunError) as error:
+            self._note(f"rounding inside control flow could not be measured: {error}")
+
+        def noisy(name: str, turn: int) -> list[Any]:
+            return [run[name][turn] if turn < len(run[name]) else None for run in runs]
+
+        return {
+            name: [self._allowance(name, a, noisy(name, turn)) for turn, a in enumerate(arrays)]
+            for name, arrays in clean.items()
         }
 
     def _noisy_runs(

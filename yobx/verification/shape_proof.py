@@ -17,9 +17,21 @@ import onnx
 from onnx import helper
 
 from yobx.verification.dtypes import dtype_name
+from yobx.verification.error_classes import subgraphs
 from yobx.verification.findings import ShapeMismatch, ShapeReport, ShapeRow
+from yobx.verification.inner_values import inner_names
 
-__all__ = ["Constraint", "Statement", "describe_node", "merge", "prove", "stated", "statements_of"]
+__all__ = [
+    "Constraint",
+    "Inner",
+    "Statement",
+    "describe_node",
+    "inner_statements",
+    "merge",
+    "prove",
+    "stated",
+    "statements_of",
+]
 
 _LISTED_UNKNOWN = 12
 _LISTED_ROWS = 100
@@ -61,6 +73,21 @@ class Constraint:
     left: str
     relation: str
     right: str
+
+
+@dataclass(frozen=True)
+class Inner:
+    """Values inside control flow.
+
+    Attributes:
+        turns: Value -> one array for each time that it was computed.
+        bodies: Value -> number of its body; values of one body belong together turn by turn.
+        statements: What is stated of them, in order.
+    """
+
+    turns: Mapping[str, Sequence[Any]]
+    bodies: Mapping[str, int]
+    statements: Sequence[Statement]
 
 
 def statements_of(values: Iterable[onnx.ValueInfoProto], origin: str) -> list[Statement]:
@@ -112,13 +139,59 @@ def stated(model: onnx.ModelProto, inferred: onnx.ModelProto | None) -> list[Sta
     return sorted([*declared, *more], key=lambda s: order.get(s.value, len(order)))
 
 
+def inner_statements(model: onnx.ModelProto, inferred: onnx.ModelProto | None) -> list[Statement]:
+    """Statements about the values that nodes in bodies produce, body by body.
+
+    Args:
+        model: The model as it is given to users.
+        inferred: The same model after shape inference, or ``None`` when there is none.
+
+    Returns:
+        Declared and inferred statements; equal ones once, those of one body in its order.
+    """
+    found = _inner_statements(model.graph, "declared")
+    if inferred is not None:
+        seen = {(s.value, s.dtype, s.dims) for s in found}
+        more = _inner_statements(inferred.graph, "inferred")
+        found += [s for s in more if (s.value, s.dtype, s.dims) not in seen]
+    return found
+
+
+def _inner_statements(graph: onnx.GraphProto, origin: str) -> list[Statement]:
+    found: list[Statement] = []
+    for node in graph.node:
+        for body in subgraphs(node):
+            names = [name for inner in body.node for name in inner.output if name]
+            order = {name: index for index, name in enumerate(names)}
+            one = statements_of([*body.value_info, *body.output], origin)
+            one = [statement for statement in one if statement.value in order]
+            found += sorted(one, key=lambda s, o=order: o[s.value])  # type: ignore[misc]
+            found += _inner_statements(body, origin)
+    return found
+
+
 def describe_node(model: onnx.ModelProto, value: str) -> str:
     """``Transpose #3 "name"`` for the producer of a value; ``input`` for an input."""
     for index, node in enumerate(model.graph.node):
         if value in node.output:
-            name = f' "{node.name}"' if node.name else ""
-            return f"{node.op_type} #{index}{name}"
+            return f"{node.op_type} #{index}{_quoted(node)}"
+        inside = _inner_producer(node, value)
+        if inside is not None:
+            return f"{inside.op_type}{_quoted(inside)} in {node.op_type} #{index}"
     return "input"
+
+
+def _quoted(node: onnx.NodeProto) -> str:
+    return f' "{node.name}"' if node.name else ""
+
+
+def _inner_producer(node: onnx.NodeProto, value: str) -> onnx.NodeProto | None:
+    for body in subgraphs(node):
+        for inner in body.node:
+            found = inner if value in inner.output else _inner_producer(inner, value)
+            if found is not None:
+                return found
+    return None
 
 
 @dataclass
@@ -171,6 +244,7 @@ def prove(
     *,
     binding: str,
     constraints: Sequence[Constraint] = (),
+    inner: Inner | None = None,
 ) -> ShapeReport:
     """Checks statements against one run.
 
@@ -180,6 +254,7 @@ def prove(
         values: Value name -> array, inputs included.
         binding: How the run was made, for the messages.
         constraints: What is stated between sizes.
+        inner: Values inside control flow.
 
     Returns:
         What was confirmed, unknown and refuted.
@@ -189,8 +264,11 @@ def prove(
     produced = [name for node in model.graph.node for name in node.output if name]
     observed = {name for name in produced if isinstance(values.get(name), np.ndarray)}
     observed |= {name for name in produced if isinstance(values.get(name), np.generic)}
-    report.values = len(observed)
-    report.unobserved = _hidden(model.graph) + len(set(produced) - observed)
+    inside = inner_names(model)
+    collected = {name for name in inside if inner and inner.turns.get(name)}
+    report.values = len(observed) + len(collected)
+    hidden = [name for name in inside if name not in collected]
+    report.unobserved = len(hidden) + len(set(produced) - observed)
     state: dict[str, str] = dict.fromkeys(observed, "unknown")
     for statement in statements:
         actual = values.get(statement.value)
@@ -203,17 +281,43 @@ def prove(
         elif statement.value in state and state[statement.value] != "refuted":
             state[statement.value] = max(state[statement.value], found, key=_RANK.index)
     _check_constraints(report, symbols, constraints, binding)
+    if inner is not None:
+        proven = _prove_turns(model, inner, symbols, report, binding)
+        state.update({name: known for name, known in proven.items() if name in collected})
     for name, known in state.items():
         report.checked += known == "checked"
         report.partial += known == "partial"
         report.unknown += known == "unknown"
         if known in {"partial", "unknown"} and len(report.unknown_values) < _LISTED_UNKNOWN:
             report.unknown_values.append(name)
-    report.rows = _table(model, statements, values, state, report.mismatches)
+    more = inner.statements if inner is not None else ()
+    shown = {**{k: v[0] for k, v in inner.turns.items() if v}, **values} if inner else values
+    report.rows = _table(model, [*statements, *more], shown, state, report.mismatches)
     return report
 
 
 _RANK = ("unknown", "partial", "checked")
+
+
+def _prove_turns(
+    model: onnx.ModelProto, inner: Inner, symbols: _Symbols, report: ShapeReport, binding: str
+) -> dict[str, str]:
+    """Checks values inside control flow; what is bound in a turn is forgotten after it."""
+    state = {name: "unknown" for name, arrays in inner.turns.items() if arrays}
+    scopes: dict[tuple[int | None, int], _Symbols] = {}
+    for statement in inner.statements:
+        name = statement.value
+        for turn, array in enumerate(inner.turns.get(name, ())):
+            key = inner.bodies.get(name), turn
+            own = scopes.setdefault(key, _Symbols(dict(symbols.sizes)))
+            found = _check(model, statement, np.asarray(array), own, binding)
+            if isinstance(found, ShapeMismatch):
+                if state[name] != "refuted":
+                    report.mismatches.append(found)
+                state[name] = "refuted"
+            elif state[name] != "refuted":
+                state[name] = max(state[name], found, key=_RANK.index)
+    return state
 
 
 def _table(
@@ -231,18 +335,33 @@ def _table(
     for mismatch in reversed(mismatches):
         said[mismatch.value] = f"{mismatch.static}, refuted"
     rows = []
-    for index, node in enumerate(model.graph.node):
-        for name in node.output:
-            if name not in state:
-                continue
+    for name, where in _producers(model):
+        if name in state:
             array = np.asarray(values[name])
             shown = f"{dtype_name(array.dtype)} {list(array.shape)}"
-            where = f"{node.op_type} #{index}"
             rows.append(ShapeRow(name, where, said.get(name, "nothing"), [shown], state[name]))
     if len(rows) <= _LISTED_ROWS:
         return rows
     least_first = sorted(range(len(rows)), key=lambda i: (rows[i].state == "checked", i))
     return [rows[i] for i in sorted(least_first[:_LISTED_ROWS])]
+
+
+def _producers(model: onnx.ModelProto) -> list[tuple[str, str]]:
+    """Every value with its node, those inside control flow before the node that holds them."""
+    found = []
+    for index, node in enumerate(model.graph.node):
+        found += _inner_producers(node, f"{node.op_type} #{index}")
+        found += [(name, f"{node.op_type} #{index}") for name in node.output]
+    return found
+
+
+def _inner_producers(node: onnx.NodeProto, place: str) -> list[tuple[str, str]]:
+    found = []
+    for body in subgraphs(node):
+        for inner in body.node:
+            found += _inner_producers(inner, place)
+            found += [(name, f"{inner.op_type} in {place}") for name in inner.output]
+    return found
 
 
 def _dtype_of(statement: Statement) -> str:
@@ -353,21 +472,6 @@ def _check_constraints(
         report.mismatches.append(
             ShapeMismatch(value, "", stated_text, str(left), binding, message, "constraint")
         )
-
-
-def _hidden(graph: onnx.GraphProto) -> int:
-    """Number of values that only exist inside control flow."""
-    count = 0
-    for node in graph.node:
-        for attribute in node.attribute:
-            bodies = (
-                [attribute.g]
-                if attribute.type == onnx.AttributeProto.GRAPH
-                else list(attribute.graphs)
-            )
-            for body in bodies:
-                count += sum(len(inner.output) for inner in body.node) + _hidden(body)
-    return count
 
 
 def merge(total: ShapeReport, one: ShapeReport) -> ShapeReport:

@@ -10,10 +10,12 @@ import onnx
 from numpy.typing import NDArray
 
 from yobx.verification import tree
-from yobx.verification.arguments import source_arrays
+from yobx.verification.arguments import fill, source_arrays
 from yobx.verification.boundary import Attempt
+from yobx.verification.jax_values import jax_values
 from yobx.verification.sources import (
     NamedArray,
+    Origin,
     TracedSource,
     display_name,
     is_tensor,
@@ -44,13 +46,16 @@ class JaxSource:
         self.model = model
         self.name = display_name(model, name, "")
         self._kwargs = keywords
+        self._converted: onnx.ModelProto | None = None
+        self._lines: dict[str, str] = {}
 
     def convert(self, args: tuple[Any, ...], options: Mapping[str, Any]) -> onnx.ModelProto:
         """Converts with `yobx.jax.to_onnx`."""
         from yobx.jax import to_onnx
 
         self._kwargs = options.get("kwargs")
-        return to_onnx(self.model, args, **options)
+        self._converted = to_onnx(self.model, args, **options)
+        return self._converted
 
     def run(
         self, args: tuple[Any, ...], keywords: Mapping[str, Any] | None = None
@@ -72,8 +77,25 @@ class JaxSource:
     def intermediates(
         self, args: tuple[Any, ...], names: Sequence[str], options: Mapping[str, Any]
     ) -> dict[str, NDArray[Any]]:
-        """JAX values have no names that survive compilation."""
-        return {}
+        """Values of the equations that went through the same name stack as an ONNX node."""
+        import jax.numpy as jnp
+
+        given = dict(options.get("kwargs") or self._kwargs or {})
+        leaves = [jnp.asarray(leaf) for _, leaf in tree.flatten((args, given)) if is_tensor(leaf)]
+
+        def function(*arrays: Any) -> Any:
+            positional, named = fill((args, given), arrays)
+            return self.model(*positional, **named)
+
+        if self._converted is None:
+            return {}
+        found = jax_values(function, leaves, self._converted)
+        self._lines = {name: value.line for name, value in found.items()}
+        return {name: found[name].array for name in names if name in found}
+
+    def user_line(self, origin: Origin, args: tuple[Any, ...], options: Mapping[str, Any]) -> str:
+        """The user's line of a value; known once `intermediates` has run."""
+        return self._lines.get(origin.value, "")
 
 
 class PlainCallableSource:
@@ -139,10 +161,10 @@ class PlainCallableSource:
             return None
         return self._chosen.run_graph(args, options)
 
-    def user_line(self, name: str, args: tuple[Any, ...], options: Mapping[str, Any]) -> str:
+    def user_line(self, origin: Origin, args: tuple[Any, ...], options: Mapping[str, Any]) -> str:
         """The user's line, where the framework knows it."""
         chosen = self._chosen
-        return chosen.user_line(name, args, options) if isinstance(chosen, TracedSource) else ""
+        return chosen.user_line(origin, args, options) if isinstance(chosen, TracedSource) else ""
 
 
 def named_leaves(result: Any) -> list[NamedArray]:

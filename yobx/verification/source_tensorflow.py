@@ -11,7 +11,8 @@ import onnx
 from numpy.typing import NDArray
 
 from yobx.verification import tree
-from yobx.verification.sources import NamedArray, display_name, is_tensor, type_modules
+from yobx.verification.sources import NamedArray, Origin, display_name, is_tensor, type_modules
+from yobx.verification.tensorflow_values import graph_values
 
 __all__ = ["TensorFlowSource"]
 
@@ -103,26 +104,12 @@ class TensorFlowSource:
     ) -> dict[str, NDArray[Any]]:
         """Values of the traced graph: ONNX values carry the names of its tensors."""
         import tensorflow as tf
-        from tensorflow.python.eager.wrap_function import WrappedFunction
 
-        function, count = self._trace(args, options)
-        graph = function.graph
-        wanted = {}
-        for name in dict.fromkeys(names):
-            try:
-                tensor = graph.get_tensor_by_name(name)
-            except (KeyError, ValueError):
-                continue
-            if tensor.dtype not in (tf.resource, tf.variant):
-                wanted[name] = tensor
-        if not wanted:
-            return {}
-        pruned = WrappedFunction(graph, variable_holder=None).prune(
-            [tensor.name for tensor in function.inputs[:count]], list(wanted.values())
-        )
+        function, _ = self._trace(args, options)
         given = (args, dict(options.get("kwargs") or {}))
         leaves = [tf.constant(leaf) for _, leaf in tree.flatten(given) if is_tensor(leaf)]
-        return {name: value.numpy() for name, value in zip(wanted, pruned(*leaves), strict=True)}
+        inputs = [*leaves, *function.captured_inputs]
+        return graph_values(function.graph, inputs, list(dict.fromkeys(names)))
 
     def run_graph(self, args: tuple[Any, ...], options: Mapping[str, Any]) -> list[NDArray[Any]]:
         """Outputs of the traced function, which the model need not give when it runs eagerly."""
@@ -134,11 +121,11 @@ class TensorFlowSource:
         found = tree.flatten(function(*leaves))
         return [array for _, leaf in found for _, array in _dense("", leaf)]
 
-    def user_line(self, name: str, args: tuple[Any, ...], options: Mapping[str, Any]) -> str:
+    def user_line(self, origin: Origin, args: tuple[Any, ...], options: Mapping[str, Any]) -> str:
         """The user's file and line of an operation of the traced graph, or ``""``."""
         from yobx.verification.user_lines import line_of_operation
 
-        return line_of_operation(self._trace(args, options)[0].graph, name)
+        return line_of_operation(self._trace(args, options)[0].graph, origin.operation)
 
     def _trace(self, args: tuple[Any, ...], options: Mapping[str, Any]) -> tuple[Any, int]:
         """Traces as the conversion does, so that names agree."""

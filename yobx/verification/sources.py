@@ -15,6 +15,7 @@ from onnx import helper
 __all__ = [
     "InputSpec",
     "NamedArray",
+    "Origin",
     "Source",
     "TracedSource",
     "display_name",
@@ -78,12 +79,25 @@ class Source(Protocol):
         """Values of the original that go by the name of an ONNX value."""
 
 
+@dataclass(frozen=True)
+class Origin:
+    """Where an ONNX value comes from.
+
+    Attributes:
+        value: Its name.
+        operation: Name of the operation in the source graph, or ``""``.
+    """
+
+    value: str
+    operation: str
+
+
 @runtime_checkable
 class TracedSource(Protocol):
     """A source that knows where its operations were made."""
 
-    def user_line(self, name: str, args: tuple[Any, ...], options: Mapping[str, Any]) -> str:
-        """The user's file and line of an operation, or ``""``."""
+    def user_line(self, origin: Origin, args: tuple[Any, ...], options: Mapping[str, Any]) -> str:
+        """The user's file and line of what made a value, or ``""``."""
 
 
 def type_modules(model: object) -> set[str]:

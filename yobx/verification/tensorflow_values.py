@@ -1,0 +1,126 @@
+"""Values of a traced TensorFlow graph, those of called functions, branches and loops included.
+
+The name of an ONNX value leads there: ``PartitionedCall/while/Sin:0`` is the value ``Sin:0`` of the
+body of the operation ``while`` in the function that ``PartitionedCall`` calls. Each graph is run as
+far as it is asked for, calls are followed with the values they receive, and loops turn by turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+__all__ = ["graph_values"]
+
+_CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
+_WHILES = frozenset({"While", "StatelessWhile"})
+_IFS = frozenset({"If", "StatelessIf"})
+_MOST_TURNS = 10_000
+
+
+def graph_values(graph: Any, inputs: Sequence[Any], names: Sequence[str]) -> dict[str, Any]:
+    """Evaluates values of a graph.
+
+    Args:
+        graph: A ``FuncGraph``.
+        inputs: Tensors for all its inputs, captured ones too.
+        names: Names of values.
+
+    Returns:
+        Name -> array, or a list of arrays for a value of a loop or a branch: one for each time
+        that it is computed. Names that lead nowhere are left out.
+    """
+    return _values(graph, inputs, {name: name for name in names})
+
+
+def _values(graph: Any, inputs: Sequence[Any], wanted: Mapping[str, str]) -> dict[str, Any]:
+    """Evaluates `wanted`, a name in this graph -> the full name."""
+    import tensorflow as tf
+
+    own: dict[str, Any] = {}
+    below: dict[str, dict[str, str]] = {}
+    for name, full in wanted.items():
+        tensor = _tensor(graph, name)
+        if tensor is not None and tensor.dtype not in (tf.resource, tf.variant):
+            own[full] = tensor
+        elif tensor is None:
+            caller, inner = _caller(graph, name)
+            if caller:
+                below.setdefault(caller, {})[inner] = full
+    callers = [graph.get_operation_by_name(caller) for caller in below]
+    needed = [tensor for caller in callers for tensor in caller.inputs]
+    computed = _run(graph, inputs, [*own.values(), *needed])
+    found = {full: value.numpy() for full, value in zip(own, computed, strict=False)}
+    rest = iter(computed[len(own) :])
+    for caller in callers:
+        arguments = [next(rest) for _ in caller.inputs]
+        found.update(_inside(graph, caller, arguments, below[caller.name]))
+    return found
+
+
+def _tensor(graph: Any, name: str) -> Any | None:
+    try:
+        return graph.get_tensor_by_name(name)
+    except (KeyError, ValueError):
+        return None
+
+
+def _caller(graph: Any, name: str) -> tuple[str, str]:
+    """The operation whose function holds a value, and the value's name in there."""
+    parts = name.split("/")
+    for end in range(1, len(parts)):
+        try:
+            operation = graph.get_operation_by_name("/".join(parts[:end]))
+        except (KeyError, ValueError):
+            continue
+        if operation.type in _CALLS | _WHILES | _IFS:
+            return operation.name, "/".join(parts[end:])
+    return "", ""
+
+
+def _run(graph: Any, inputs: Sequence[Any], tensors: Sequence[Any]) -> list[Any]:
+    """Eager values of tensors of a graph."""
+    from tensorflow.python.eager.wrap_function import WrappedFunction
+
+    if not tensors:
+        return []
+    function = WrappedFunction(graph, variable_holder=None)
+    return list(
+        function.prune([t.name for t in graph.inputs[: len(inputs)]], list(tensors))(*inputs)
+    )
+
+
+def _inside(
+    graph: Any, operation: Any, arguments: Sequence[Any], wanted: Mapping[str, str]
+) -> dict[str, Any]:
+    """Values of the functions of an operation."""
+    from yobx.tensorflow.graph_walk import function_graph
+
+    def body(attribute: str) -> Any:
+        return function_graph(graph, operation.get_attr(attribute).name)
+
+    if operation.type in _CALLS:
+        return _values(body("f"), arguments, wanted)
+    if operation.type in _IFS:
+        branch = body("then_branch" if bool(arguments[0]) else "else_branch")
+        return _listed([_values(branch, arguments[1:], wanted)])
+    return _listed(_turns(body("cond"), body("body"), list(arguments), wanted))
+
+
+def _turns(
+    condition: Any, body: Any, state: list[Any], wanted: Mapping[str, str]
+) -> list[dict[str, Any]]:
+    turns: list[dict[str, Any]] = []
+    while len(turns) < _MOST_TURNS and bool(_run(condition, state, condition.outputs)[0]):
+        turns.append(_values(body, state, wanted))
+        state = _run(body, state, body.outputs)
+    return turns
+
+
+def _listed(turns: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """One list a value, in the order of the turns; what is a list already is joined."""
+    found: dict[str, list[Any]] = {}
+    for turn in turns:
+        for name, value in turn.items():
+            found.setdefault(name, []).extend(value if isinstance(value, list) else [value])
+    return dict(found)
