@@ -129,12 +129,12 @@ def _is_of_jax(cell: Cell, result: Any, call: Any, args: Sequence[Any], shapes: 
 def _exports(call: Any, args: Sequence[Any], shapes: Sequence[Any]) -> bool:
     """Whether JAX alone exports the function with these symbolic sizes."""
     import jax
-    from jax import export
+    from jax import core, export
 
     texts = ["n, ..." if shape else "..." for shape in shapes]
     try:
         export.export(jax.jit(call))(*export.symbolic_args_specs(tuple(args), texts))
-    except _RAISED:
+    except (*_RAISED, core.InconclusiveDimensionOperation):
         return False
     return True
 

@@ -128,10 +128,12 @@ class SortKey:
     Attributes:
         operand: Which operand of the sort.
         descending: Whether larger elements come first.
+        part: 1 for the imaginary part of a complex operand, else 0.
     """
 
     operand: int
     descending: bool
+    part: int = 0
 
 
 def sort_keys(block: ir.Block) -> tuple[SortKey, ...] | None:
@@ -158,17 +160,18 @@ def _compared(
 ) -> SortKey | None:
     direction = op.attributes["comparison_direction"]
     left, right = (_root(v, arguments) for v in op.operands)
-    if direction not in directions or left is None or right is None or left // 2 != right // 2:
+    if direction not in directions or left is None or right is None:
         return None
-    forward = left % 2 == 0 and right % 2 == 1
-    if not forward and not (left % 2 == 1 and right % 2 == 0):
+    (one, part), (other, other_part) = left, right
+    if one // 2 != other // 2 or part != other_part or one == other:
         return None
-    return SortKey(left // 2, (direction in ("GT", "GE")) == forward)
+    forward = one % 2 == 0
+    return SortKey(one // 2, (direction in ("GT", "GE")) == forward, part)
 
 
-def _root(value: ir.Value, arguments: Sequence[ir.Value]) -> int | None:
-    """Number of the only argument that a key comes from, zeros and NaN made equal."""
-    found: set[int] = set()
+def _root(value: ir.Value, arguments: Sequence[ir.Value]) -> tuple[int, int] | None:
+    """The only argument that a key comes from, zeros and NaN made equal, and its part."""
+    found: set[tuple[int, int]] = set()
     seen: set[ir.Value] = set()
     open_values = [value]
     while open_values:
@@ -176,8 +179,11 @@ def _root(value: ir.Value, arguments: Sequence[ir.Value]) -> int | None:
         if current in seen:
             continue
         seen.add(current)
+        source = current.owner
         if current in arguments:
-            found.add(list(arguments).index(current))
+            found.add((list(arguments).index(current), 0))
+        elif source is not None and source.name in _PARTS and source.operands[0] in arguments:
+            found.add((list(arguments).index(source.operands[0]), _PARTS.index(source.name)))
         elif current.owner is not None:
             if current.owner.name not in _CANONICAL:
                 return None
@@ -185,6 +191,7 @@ def _root(value: ir.Value, arguments: Sequence[ir.Value]) -> int | None:
     return found.pop() if len(found) == 1 else None
 
 
+_PARTS = ("stablehlo.real", "stablehlo.imag")
 _CANONICAL = frozenset(
     ("stablehlo.select", "stablehlo.compare", "stablehlo.constant", "stablehlo.convert")
 )
@@ -219,4 +226,4 @@ def _is_equality(value: ir.Value, key: SortKey, arguments: Sequence[ir.Value]) -
     if op is None or op.name != "stablehlo.compare":
         return False
     found = _compared(op, arguments, ("EQ",))
-    return found is not None and found.operand == key.operand
+    return found is not None and (found.operand, found.part) == (key.operand, key.part)

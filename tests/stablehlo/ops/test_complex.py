@@ -54,6 +54,15 @@ ARITHMETIC = [
     Case("to complex", lambda x: x.real.astype(jnp.complex64) * 1j, one, N),
     Case("where", lambda x: jnp.where(x.real > 0, x, 1j), one, N),
     Case("constant", lambda x: x + np.array([1, 2j, -1j, 0], np.complex64), one, N),
+    Case("sort", lambda x: lax.sort(jnp.round(x), dimension=0), one, N),
+    Case(
+        "sort with values",
+        lambda x: lax.sort((jnp.round(x), x, x.real), dimension=1, num_keys=2),
+        one,
+        N,
+    ),
+    Case("clamp", lambda x, y: lax.clamp(jnp.round(y) + 0 * x, jnp.round(x), y + 0 * x), two, NC),
+    Case("bits", lambda x: lax.bitcast_convert_type(x, jnp.complex64) + 1, one, N),
     Case("one part repeated", lambda x: x * np.array([1j, 2j, 3j, 4j], np.complex64), one, N),
 ]
 FUNCTIONS = [

@@ -188,20 +188,16 @@ def convert_complex_compare(g: GraphBuilder, op: Op) -> Results:
 
 @register_stablehlo_op_converter("stablehlo.clamp", complex_parts="pair")
 def convert_complex_clamp(g: GraphBuilder, op: Op) -> Results:
-    """``min(max(x, low), high)``; the imaginary part decides between equal real parts."""
+    """``min(max(x, low), high)`` by the real parts alone, as XLA compares on CPU."""
     elements = _Elements(op)
     low, x, high = (elements.pair(i) for i in range(3))
-
-    def ordered(one: pairs.Pair, other: pairs.Pair) -> str:
-        tie = g.op.And(g.op.Equal(one[0], other[0]), g.op.Less(one[1], other[1]))
-        return str(g.op.Or(g.op.Less(one[0], other[0]), tie))
 
     def chosen(keep: str, one: pairs.Pair, other: pairs.Pair) -> pairs.Pair:
         real, imaginary = (g.op.Where(keep, a, b) for a, b in zip(one, other, strict=True))
         return str(real), str(imaginary)
 
-    raised = chosen(ordered(x, low), low, x)
-    return elements.result(*chosen(ordered(high, raised), high, raised))
+    raised = chosen(g.op.LessOrEqual(x[0], low[0]), low, x)
+    return elements.result(*chosen(g.op.Less(high[0], raised[0]), high, raised))
 
 
 @register_stablehlo_op_converter("stablehlo.bitcast_convert", complex_parts="pair")

@@ -35,6 +35,25 @@ def convert_sort(g: GraphBuilder, op: Op) -> Any:
     )
 
 
+@register_stablehlo_op_converter("stablehlo.sort", complex_parts="pair")
+def convert_complex_sort(g: GraphBuilder, op: Op) -> list[tuple[str, ...]]:
+    """The same; the key of a complex operand is its real part, then its imaginary part."""
+    axis = int(op.attr("dimension", -1)) % max(op.in_type().rank, 1)
+    keys = sort_keys(op.source.regions[0])
+    if keys is None:
+        raise op.unsupported("a comparator of its own", "Sort by comparing operands in order.")
+    lineage = op.scope.lineage
+    operands = [tuple(part.full(g, lineage) for part in parts) for parts in op.parts]
+    order = ""
+    for key in reversed(keys):
+        _, index = _sorted(op, operands[key.operand][key.part], key, axis, order)
+        order = index if not order else str(g.op.GatherElements(order, index, axis=axis))
+    return [
+        tuple(str(g.op.GatherElements(part, order, axis=axis)) for part in parts)
+        for parts in operands
+    ]
+
+
 def _sorted(op: Op, x: str, key: SortKey, axis: int, order: str) -> tuple[str, str]:
     """Sorted values and where they came from, of ``x`` in the order found so far."""
     g = op.g
