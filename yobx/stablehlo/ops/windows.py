@@ -50,7 +50,9 @@ class _Windows:
 def convert_reduce_window(g: GraphBuilder, op: Op) -> Any:
     """``CumSum`` or ``MaxPool`` where it is one, else the monoid over shifted slices."""
     if len(op.inputs) != 2:
-        return tuple(parts[0] for parts in _several_operands(op, _windows(op)))
+        return tuple(
+            parts[0] for parts in _several_operands(op, op.source.regions[0], _windows(op))
+        )
     return _reduce_window(op, op.source.regions[0], _windows(op))
 
 
@@ -59,7 +61,7 @@ def convert_complex_reduce_window(g: GraphBuilder, op: Op) -> Any:
     """Sums part by part; any other computation over shifted slices."""
     source = real_form(op.source)
     if source is None:
-        return _several_operands(op, _windows(op))
+        return _several_operands(op, op.source.regions[0], _windows(op))
     views = [Op(source, op.scope, column) for column in zip(*op.parts, strict=True)]
     return [tuple(convert_reduce_window(g, view) for view in views)]
 
@@ -67,26 +69,59 @@ def convert_complex_reduce_window(g: GraphBuilder, op: Op) -> Any:
 @register_stablehlo_op_converter("custom_call.stablehlo.dynamic_reduce_window")
 def convert_dynamic_reduce_window(g: GraphBuilder, op: Op) -> Any:
     """The same with windows computed at run time: numbers, or all that comes before an element."""
+    block, view = _called(op), Op(op.source, op.scope, op.inputs[:2])
+    windows = _given_windows(op)
+    if windows is not None:
+        return _reduce_window(view, block, windows)
+    axis, backwards = _run_axis(op)
+    return cumulative(view, block, view.x(), axis, reverse_order=backwards)
+
+
+@register_stablehlo_op_converter(
+    "custom_call.stablehlo.dynamic_reduce_window", complex_parts="pair"
+)
+def convert_complex_dynamic_reduce_window(g: GraphBuilder, op: Op) -> Any:
+    """The same for complex numbers: sums part by part, anything else by a loop."""
+    block, view = _called(op), Op(op.source, op.scope, op.inputs[:2], op.parts[:2])
+    windows = _given_windows(op)
+    if windows is not None:
+        return _several_operands(view, block, windows)
+    axis, backwards = _run_axis(op)
+    if monoid(block) == "add":
+        columns = [Op(op.source, op.scope, column) for column in zip(*view.parts, strict=True)]
+        return [tuple(cumulative(c, block, c.x(), axis, reverse_order=backwards) for c in columns)]
+    whole = tuple(part.full(g, op.scope.lineage) for part in op.parts[0])
+    return [running(view, block, whole, axis, reverse_order=backwards)]
+
+
+def _called(op: Op) -> ir.Block:
     name = op.attr("called_computations")[0]
-    block = op.scope.converters.module.functions[name].body
+    return op.scope.converters.module.functions[name].body
+
+
+def _given_windows(op: Op) -> _Windows | None:
+    """The windows that a call gets as operands, if all of them are numbers."""
     given = [op.flat_values(i) for i in range(2, 7)]
-    sizes, rank = op.dims(0), op.in_type().rank
-    view = Op(op.source, op.scope, op.inputs[:2])
     known = [v for column in given for v in column or (None,)]
-    if all(v is not None and v.is_int() for v in known):
-        dims, strides, base, dilations, pads = (
-            tuple(v.as_int() for v in column or () if v is not None) for column in given
-        )
-        return _reduce_window(
-            view, block, _Windows(dims, strides, dilations, base, pads[::2], pads[1::2])
-        )
-    window, padding = given[0] or (None,) * rank, given[4] or (None,) * (2 * rank)
+    if not all(v is not None and v.is_int() for v in known):
+        return None
+    dims, strides, base, dilations, pads = (
+        tuple(v.as_int() for v in column or () if v is not None) for column in given
+    )
+    return _Windows(dims, strides, dilations, base, pads[::2], pads[1::2])
+
+
+def _run_axis(op: Op) -> tuple[int, bool]:
+    """The axis along which windows of symbolic size are all that comes before, or after."""
+    sizes, rank = op.dims(0), op.in_type().rank
+    window = op.flat_values(2) or (None,) * rank
+    padding = op.flat_values(6) or (None,) * (2 * rank)
     axis = next(i for i, v in enumerate(window) if v is None or not v.is_int())
     size = sizes[axis]
     sides = [p is not None and size is not None and p == size - 1 for p in padding[2 * axis :][:2]]
     if size is None or window[axis] != size or sides not in ([True, False], [False, True]):
         raise op.unsupported(f"windows {window}, padding {padding}", "Fix the sizes of the window.")
-    return cumulative(view, block, view.x(), axis, reverse_order=sides[1])
+    return axis, sides[1]
 
 
 def _reduce_window(op: Op, block: ir.Block, windows: _Windows) -> Any:
@@ -131,36 +166,56 @@ def cumulative(op: Op, block: ir.Block, x: str, axis: int, *, reverse_order: boo
     g, size, kind = op.g, op.dims(0)[axis], monoid(block)
     if op.out_dtype().name in _HALVES and kind in ("add", "mul"):
         # XLA rounds after every element
-        return running(op, block, x, axis, reverse_order=reverse_order)
+        return running(op, block, (x,), axis, reverse_order=reverse_order)[0]
     if kind == "add" and op.out_dtype() != np.bool_:
         return str(op.emit.CumSum(x, np.array(axis), reverse=int(reverse_order)))
     if size is None or not size.is_int():
-        return running(op, block, x, axis, reverse_order=reverse_order)
+        return running(op, block, (x,), axis, reverse_order=reverse_order)[0]
     if reverse_order:
         return reverse(g, _doubling(op, block, reverse(g, x, [axis]), axis, size.as_int()), [axis])
     return _doubling(op, block, x, axis, size.as_int())
 
 
-def running(op: Op, block: ir.Block, x: str, axis: int, *, reverse_order: bool) -> str:
-    """Emit a ``Scan`` that combines each slice with the state and puts the state out."""
-    g, kind = op.g, op.out_type()
+def running(
+    op: Op, block: ir.Block, x: tuple[str, ...], axis: int, *, reverse_order: bool
+) -> tuple[str, ...]:
+    """Emit a ``Scan`` that combines each slice with the state and puts the state out.
+
+    Args:
+        op: The operation; its second operand is the first state.
+        block: Combines two scalars.
+        x: The parts of the operand: one, or two of complex numbers.
+        axis: Where slices are taken.
+        reverse_order: Whether the last slice comes first.
+
+    Returns:
+        The parts of the result.
+    """
+    g, kind, count = op.g, op.out_type(), len(x)
     rest = [i for i in range(kind.rank) if i != axis]
-    sizes = g.op.Gather(g.op.Shape(x), np.array(rest, dtype=np.int64))
-    start = g.op.Expand(op.inputs[1].compact, sizes)
-    names = [g.unique_name("state"), g.unique_name("row")]
-    inputs = [(n, g.get_type(start), g.get_shape(start)) for n in names]
+    sizes = g.op.Gather(g.op.Shape(x[0]), np.array(rest, dtype=np.int64))
+    starts = [g.op.Expand(part.compact, sizes) for part in op.parts[1]]
+    names = [g.unique_name(hint) for hint in ("state",) * count + ("row",) * count]
+    inputs = [(n, g.get_type(s), g.get_shape(s)) for n, s in zip(names, starts * 2, strict=True)]
     body = g.subgraph(g.unique_name("running_body"), inputs=inputs)
     scope = op.scope.nested(body)
-    part = ir.TensorType((), kind.dtype)
-    arguments = [(full_tensor(n, part),) for n in names]
-    result = scope.run(block, arguments)[0][0].full(body, scope.lineage)
-    body.make_tensor_output(body.unique_name("next"), source=result)
-    body.make_tensor_output(body.unique_name("out"), source=result)
-    keywords: dict[str, Any] = {"scan_input_axes": [axis], "scan_output_axes": [axis]}
+    tensors = [full_tensor(n, ir.TensorType((), kind.dtype)) for n in names]
+    made = scope.run(block, [tuple(tensors[:count]), tuple(tensors[count:])])[0]
+    results = [part.full(body, scope.lineage) for part in made]
+    for hint in ("next", "out"):
+        for result in results:
+            body.make_tensor_output(body.unique_name(hint), source=result)
+    keywords: dict[str, Any] = {
+        "scan_input_axes": [axis] * count,
+        "scan_output_axes": [axis] * count,
+    }
     if reverse_order:
-        keywords |= {"scan_input_directions": [1], "scan_output_directions": [1]}
-    made = g.op.Scan(start, x, body=body, num_scan_inputs=1, outputs=2, **keywords)
-    return str(made[1])
+        keywords |= {
+            "scan_input_directions": [1] * count,
+            "scan_output_directions": [1] * count,
+        }
+    done = g.op.Scan(*starts, *x, body=body, num_scan_inputs=count, outputs=2 * count, **keywords)
+    return tuple(str(name) for name in done[count:])
 
 
 def _doubling(op: Op, block: ir.Block, x: str, axis: int, size: int) -> str:
@@ -268,9 +323,9 @@ def _by_slices(op: Op, block: ir.Block, windows: _Windows) -> str:
     return _combined(op, block, value, result)
 
 
-def _several_operands(op: Op, windows: _Windows) -> list[tuple[Tensor, ...]]:
+def _several_operands(op: Op, block: ir.Block, windows: _Windows) -> list[tuple[Tensor, ...]]:
     """Windows over several operands, or complex ones, that a region combines together."""
-    block, count = op.source.regions[0], len(op.parts) // 2
+    count = len(op.parts) // 2
     padded = []
     for operand, start in zip(op.parts[:count], op.parts[count:], strict=True):
         padded.append(
