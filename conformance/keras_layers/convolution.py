@@ -11,7 +11,10 @@ __all__ = ["entries"]
 _LINE, _IMAGE, _VOLUME = numbers(2, 11, 4), numbers(2, 9, 10, 4), numbers(2, 6, 7, 5, 4)
 _OF_RANK = {1: _LINE, 2: _IMAGE, 3: _VOLUME}
 _FREE = {1: (1,), 2: (1, 2), 3: (1, 2, 3)}
-_FIRST = {1: numbers(2, 4, 11), 2: numbers(2, 4, 9, 10), 3: numbers(2, 4, 6, 7, 5)}
+# Keras adds the bias along the last axis when that has as many elements as there are channels, so
+# no width is one here.
+_FIRST = {1: numbers(2, 4, 11), 2: numbers(2, 4, 9, 11), 3: numbers(2, 4, 6, 7, 5)}
+_MANY = 12
 _FREE_FIRST = {1: (2,), 2: (2, 3), 3: (2, 3, 4)}
 
 
@@ -39,7 +42,7 @@ def _plain(rank: int) -> Iterator[Entry]:
         yield layer(
             kind,
             _FIRST[rank],
-            filters=3,
+            filters=_MANY,
             kernel_size=3,
             data_format="channels_first",
             **choice,
@@ -56,7 +59,7 @@ def _transposed(rank: int) -> Iterator[Entry]:
     kind, data, free = (
         f"Conv{rank}DTranspose",
         _OF_RANK[rank],
-        {"free": _FREE[rank], "options": LARGE},
+        {"free": _FREE[rank] if rank < 3 else (), "options": LARGE},
     )
     for choice in grid(padding=["valid", "same"], strides=[1, 2, 3], kernel_size=[3, 2]):
         yield layer(kind, data, filters=3, **choice, options=free)
@@ -115,5 +118,3 @@ def _separable(rank: int) -> Iterator[Entry]:
         data_format="channels_first",
         options={"free": _FREE_FIRST[rank], "options": LARGE},
     )
-    if rank == 1:
-        yield layer(kind, data, filters=5, kernel_size=3, padding="causal", options=free)

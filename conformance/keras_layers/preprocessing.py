@@ -26,6 +26,8 @@ _WAVES: dict[str, Any] = {
     "reason": "a transform rounds by the norm of the whole frame",
 }
 
+_DECIBELS = {**_WAVES, "norm": 64.0, "reason": "a logarithm of a power that may nearly cancel"}
+
 
 def entries() -> Iterator[Entry]:
     """Every entry about preprocessing of what is not an image."""
@@ -236,5 +238,5 @@ def _sounds() -> Iterator[Entry]:
         {"min_freq": 50.0, "max_freq": 300.0},
         {"ref_power": 2.0, "min_power": 1e-5},
     ):
-        yield layer("MelSpectrogram", wave, **sizes, **choice, options=_WAVES)
+        yield layer("MelSpectrogram", wave, **sizes, **choice, options=_DECIBELS)
     yield layer("MelSpectrogram", wave[0], **sizes, label="a line")

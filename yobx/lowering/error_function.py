@@ -58,6 +58,7 @@ def erf_float64(
     else:
         outer = g.op.Where(negative, g.op.Sub(tail, D(1)), g.op.Sub(D(1), tail))
         value = g.op.Where(near, inner, outer)
+        x = g.op.Mul(x, D(0))  # TensorFlow's erf is NaN at infinity too, in this type alone
     return str(g.op.Where(g.op.IsNaN(x), x, value, outputs=outputs))
 
 

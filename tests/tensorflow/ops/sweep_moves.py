@@ -23,7 +23,7 @@ LOOSE = Arg("int32", (6,), values=(2, -1, 0, 2, 4, 0))
 PICKS = Arg("int64", (6,), values=(1, 0, 2, 2, 1, 0))
 E: dict[str, Any] = {"bindings": EMPTY}
 NONE = np.zeros(0, np.int32)
-BENT = Arg("float32", ("n", 4), values=(0.0, -0.0, 1.5, -2.75, 3e-39, 1e30))
+BENT = Arg("float32", ("n", 4), values=(0.0, -0.0, 1.5, -2.75, 3e-38, 1e30))
 
 
 def at_places(op_type: str, data: str = "tensor") -> Row:
@@ -142,9 +142,27 @@ MOVES = [
         only=()),
     *(Row("NextAfter", {"x1": BENT, "x2": Arg("float32", ("n", 4), values=toward)}, options=E,
           tag=f"{toward}") for toward in ((9.0, -1.0), (0.0,))),
-    *(Row("XlaDynamicUpdateSlice", {"input": M, "update": Arg("float32", (1, 2, 2)),
-          "indices": Arg("int32", (3,), values=start)}, tag=f"{start}")
-      for start in ((0, 1, 1), (9, 2, -3))),
+]  # fmt: skip
+PAIRED = [
+    Row(op_type, inputs, {**attrs, "T": kind}, tag=kind, only=())
+    for kind in ("complex64", "complex128")
+    for op_type, inputs, attrs in (
+        ("Pad", {"input": X, "paddings": [[1, 0], [0, 2]]}, {}),
+        ("PadV2", {"input": X, "paddings": [[0, 0], [1, 2]], "constant_values": 3}, {}),
+        ("Slice", {"input": X, "begin": [0, 1], "size": [-1, 2]}, {}),
+        ("Squeeze", {"input": Arg("float32", ("n", 1, 3))}, {"axis": [1]}),
+        ("Unpack", {"value": X}, {"axis": 1, "num": 3}),
+        ("Split", {"value": X, "axis": 1}, {"num_split": 3}),
+        ("SplitV", {"value": X, "size_splits": [1, 2], "axis": 1}, {"num_split": 2}),
+        ("Tile", {"input": X, "multiples": [2, 3]}, {}),
+        ("ReverseV2", {"tensor": X, "axis": [1]}, {}),
+        ("Roll", {"input": X, "shift": [1], "axis": [1]}, {}),
+        ("Select", {"condition": Arg("bool", ("n", 3)), "x": X, "y": X}, {}),
+        ("SelectV2", {"condition": Arg("bool", ("n", 3)), "t": X, "e": X}, {}),
+        ("Shape", {"input": X}, {}),
+        ("ShapeN", {"input": [X, X]}, {}),
+        ("Size", {"input": X}, {}),
+    )
 ]  # fmt: skip
 COUNTED = [
     *(Row(f"Arg{k}", {"input": Arg("float32", ("n", 5), -2, 3), "dimension": 1}, options=E,
@@ -198,4 +216,4 @@ def segments(kind: str) -> Row:
 
 
 COUNTED += [segments(kind) for kind in ("Sum", "Prod", "Max", "Min")]
-ROWS = [row for row in (*MOVES, *COUNTED) if row.op_type != "VariableShape"]
+ROWS = [row for row in (*MOVES, *COUNTED, *PAIRED) if row.op_type != "VariableShape"]

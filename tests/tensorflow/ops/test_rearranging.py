@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tensorflow as tf
+from tensorflow.compiler.tf2xla.python.xla import dynamic_update_slice
 
 from tests.tensorflow.ops.op_cases import BINDINGS, PRIMARY, Arg, Case, check
 from yobx.tensorflow.ops import register
@@ -54,6 +55,14 @@ BY_DTYPE: dict[str, tuple[Callable[..., Any], tuple[int | str, ...]]] = {
     "TensorStridedSliceUpdate": (
         lambda x: tf.raw_ops.TensorStridedSliceUpdate(
             input=x, begin=[0, 1], end=[9, 3], strides=[1, 1], value=x[:, :2]
+        ),
+        ("n", 4),
+    ),
+    "XlaDynamicUpdateSlice": (
+        lambda x: dynamic_update_slice(
+            dynamic_update_slice(x, x[:, :2], tf.constant([7, 1])),
+            x[:, 3:],
+            tf.constant([0, -3], tf.int64),
         ),
         ("n", 4),
     ),
