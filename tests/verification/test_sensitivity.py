@@ -217,3 +217,48 @@ def test_types_that_cannot_be_inferred_are_those_the_model_states():
     network = model([node], [value("x", ("B", 3))], [value("y", ("B", 3))])
     network.opset_import.append(helper.make_opsetid("com.microsoft", 1))
     assert value_dtypes(network)["y"] == TensorProto.FLOAT
+
+
+def test_equal_values_have_equal_rounding() -> None:
+    """The mean of a constant image is off by what one pixel is off: nothing averages out."""
+    weights = {"w": np.random.default_rng(3).standard_normal((4, 3, 3, 3)).astype(np.float32)}
+    nodes = [
+        helper.make_node("Conv", ["x", "w"], ["c"]),
+        helper.make_node("GlobalAveragePool", ["c"], ["y"]),
+    ]
+    shape = ["B", 3, 40, 40]
+    target = model(nodes, [value("x", shape)], [value("y", ["B", 4, 1, 1])], weights)
+    sensitivity = Sensitivity(target, TABLE)
+    images = np.random.default_rng(4).standard_normal((2, 3, 40, 40)).astype(np.float32)
+    spread = []
+    for x in (np.full_like(images, 0.37), images):
+        session = Session(exposed(target), optimise=False)
+        clean = {"x": x, **session.run({"x": x}).values}
+        allowed = sensitivity.measure({"x": x}, clean, ["c", "y"])
+        spread.append((allowed["y"].rms or 0.0) / (allowed["c"].rms or 1.0))
+    assert spread[0] > 2 * spread[1]  # beside the rounding of the mean itself
+
+
+def test_the_factor_of_a_normalisation_is_one_for_all_layers() -> None:
+    """Twenty equal factors, rounded alike, are off by twenty times one, not by its root."""
+
+    def spread(*, folded: bool) -> float:
+        rng = np.random.default_rng(5)
+        nodes, weights, current = [], {}, "x"
+        for i in range(20):
+            weights[f"w{i}"] = (rng.standard_normal((4, 4, 1, 1)) / 2).astype(np.float32)
+            nodes.append(helper.make_node("Conv", [current, f"w{i}"], [f"y{i}"]))
+            if folded:
+                nodes[-1].metadata_props.add(key="yobx.folded", value="scale")
+            current = f"y{i}"
+        shape = ["B", 4, 3, 3]
+        target = model(nodes, [value("x", shape)], [value(current, shape)], weights)
+        x = rng.standard_normal((2, 4, 3, 3)).astype(np.float32)
+        clean = {"x": x, **Session(exposed(target), optimise=False).run({"x": x}).values}
+        allowed = Sensitivity(target, TABLE).measure({"x": x}, clean, [current])[current]
+        return (allowed.rms or 0.0) / float(np.sqrt(np.mean(np.square(clean[current]))))
+
+    unit = 2.0**-24 * TABLE.rms
+    alone, together = spread(folded=False) / unit, spread(folded=True) / unit
+    assert together > 20 * 2.0 / np.sqrt(3) * 0.5  # rounding in one direction
+    assert together > 1.2 * alone

@@ -15,8 +15,10 @@ output;
 convolution, gets one noise for the whole model: where the statistics of all layers are equal, as in
 a fresh model, its rounding is the same everywhere and adds up instead of averaging out.
 
-The noise is drawn by ``RandomUniformLike`` inside the graph, so bodies of loops get fresh noise in
-each iteration and the weights are never copied.
+Rounding is a function of the value, so the noise is too: a sine of the value, far out, with a phase
+of its own for every node and run. Equal values get equal noise, which then adds up in a mean as
+their rounding does; different values get noise that is as good as random. It is computed inside the
+graph, so bodies of loops get fresh noise in each iteration and the weights are never copied.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ from typing import Any
 import numpy as np
 import onnx
 from numpy.typing import NDArray
-from onnx import TensorProto, helper
+from onnx import TensorProto, helper, numpy_helper
 
 from yobx.verification.comparison import Allowance, ulp_allowance
 from yobx.verification.dtypes import epsilon_half, is_float, spacing, widen
@@ -48,6 +50,11 @@ _UNIT: dict[int | None, float] = {
 }
 _NAMES: dict[int, str] = {TensorProto.FLOAT: "float32", TensorProto.DOUBLE: "float64"}
 _LOW = frozenset({TensorProto.FLOAT16, TensorProto.BFLOAT16})
+# A sine of amplitude a varies as much as a uniform number in +-a/_SINE.
+_SINE = float(np.sqrt(2.0 / 3.0))
+# Values that differ by a ten-thousandth of the largest get noise of their own.
+_FREQUENCY = 5e4
+_FARTHEST = 1e30
 _NEVER_NOISED = frozenset(
     {"RandomUniform", "RandomNormal", "RandomUniformLike", "RandomNormalLike"}
 )
@@ -65,6 +72,7 @@ class _Noise:
     counter: int = 0
     noised: int = 0
     factors: dict[int, str] = field(default_factory=dict)
+    scales: Mapping[str, float] = field(default_factory=dict)
 
     def graph(self, nodes: Sequence[onnx.NodeProto]) -> list[onnx.NodeProto]:
         """The noisy nodes of one graph."""
@@ -164,7 +172,7 @@ class _Noise:
             *nodes,
             twin,
             *reach,
-            self._uniform(condition, noise, -width, width),
+            *self._spread(f"{output}__rounded", noise, 0.0, width, self.dtypes[output]),
             helper.make_node("Mul", [condition, noise], [error]),
             helper.make_node("Add", [f"{output}__rounded", error], [output]),
         ]
@@ -209,11 +217,12 @@ class _Noise:
         if dtype in _LOW:
             wide, result = self._name(source), self._name(target)
             nodes.append(helper.make_node("Cast", [source], [wide], to=TensorProto.FLOAT))
-        nodes.append(self._uniform(wide, noise, 1.0 - width, 1.0 + width))
+        kind = int(TensorProto.FLOAT) if dtype in _LOW else dtype
+        nodes += self._spread(wide, noise, 1.0, width, kind)
         if absolute:
             scaled, shift = self._name(target), self._name(target)
             nodes.append(helper.make_node("Mul", [wide, noise], [scaled]))
-            nodes.append(self._uniform(wide, shift, -absolute, absolute))
+            nodes += self._spread(wide, shift, 0.0, absolute, kind)
             nodes.append(helper.make_node("Add", [scaled, shift], [result]))
         else:
             nodes.append(helper.make_node("Mul", [wide, noise], [result]))
@@ -221,16 +230,51 @@ class _Noise:
             nodes.append(helper.make_node("Cast", [result], [target], to=dtype))
         return nodes
 
-    def _uniform(self, like: str, output: str, low: float, high: float) -> onnx.NodeProto:
-        self.counter += 1
+    def _spread(
+        self, value: str, output: str, middle: float, width: float, dtype: int
+    ) -> list[onnx.NodeProto]:
+        """Noise around `middle` that depends on the value; `width` as that of a uniform one."""
+        frequency = _FREQUENCY / self.scales.get(value.partition("__")[0], 1.0)
+        numbers = (0.0, frequency, -_FARTHEST, _FARTHEST, width * _SINE, middle)
+        names = [self._name(output) for _ in numbers]
+        zero, factor, least, most, amplitude, offset = names
+        kind = helper.tensor_dtype_to_np_dtype(dtype)
+        nodes = [
+            helper.make_node(
+                "Constant", [], [name], value=numpy_helper.from_array(np.array(number, kind))
+            )
+            for name, number in zip(names, numbers, strict=True)
+        ]
+        phase, turned, moved, above, bounded, wave, scaled = (self._name(output) for _ in range(7))
         seed = float(self.seed * 7919 + self.counter)
-        return helper.make_node(
-            "RandomUniformLike", [like], [output], low=low, high=high, seed=seed
+        steps = (
+            ("Mul", [value, factor], turned),
+            ("Add", [turned, phase], moved),
+            ("Max", [moved, least], above),  # an infinity would become NaN
+            ("Min", [above, most], bounded),
+            ("Sin", [bounded], wave),
+            ("Mul", [wave, amplitude], scaled),
+            ("Add", [scaled, offset], output),
         )
+        return [
+            *nodes,
+            helper.make_node(
+                "RandomUniformLike", [zero], [phase], low=-np.pi, high=np.pi, seed=seed
+            ),
+            *(helper.make_node(op_type, inputs, [name]) for op_type, inputs, name in steps),
+        ]
 
     def _name(self, hint: str) -> str:
         self.counter += 1
         return f"{hint}__noise{self.counter}"
+
+
+def _magnitude(value: Any) -> float:
+    """The largest finite magnitude, 1 where there is none."""
+    if not isinstance(value, np.ndarray) or not is_float(value.dtype) or not value.size:
+        return 1.0
+    wide = np.abs(widen(value))
+    return float(np.max(wide, initial=0.0, where=np.isfinite(wide))) or 1.0
 
 
 def _has_factor(node: onnx.NodeProto) -> bool:
@@ -249,7 +293,12 @@ def _amplification(model: onnx.ModelProto, dtypes: Mapping[str, int]) -> float:
 
 
 def noisy_model(
-    model: onnx.ModelProto, tolerances: Tolerances, *, provider: str, seed: int
+    model: onnx.ModelProto,
+    tolerances: Tolerances,
+    *,
+    provider: str,
+    seed: int,
+    clean: Mapping[str, Any] | None = None,
 ) -> tuple[onnx.ModelProto, float, int]:
     """The noisy twin of a model.
 
@@ -258,13 +307,15 @@ def noisy_model(
         tolerances: The table with the noise of each class.
         provider: Execution provider, for documented exceptions.
         seed: Seed of the noise.
+        clean: Values without noise, for their magnitudes.
 
     Returns:
         The twin, the amplification of its noise, and how many nodes are noised.
     """
     dtypes = value_dtypes(model)
     amplification = _amplification(model, dtypes)
-    noise = _Noise(tolerances, dtypes, amplification, provider, seed)
+    scales = {name: _magnitude(value) for name, value in (clean or {}).items()}
+    noise = _Noise(tolerances, dtypes, amplification, provider, seed, scales=scales)
     twin = onnx.ModelProto()
     twin.CopyFrom(model)
     nodes = noise.graph(model.graph.node)
@@ -353,7 +404,7 @@ class Sensitivity:
             One allowance a name. Where nothing could be measured it is the usual tolerance of the
             dtype, and says so.
         """
-        runs = self._noisy_runs(feeds, names)
+        runs = self._noisy_runs(feeds, names, clean)
         return {
             name: self._allowance(name, clean[name], [r.get(name) for r in runs]) for name in names
         }
@@ -393,12 +444,16 @@ class Sensitivity:
         }
 
     def _noisy_runs(
-        self, feeds: Mapping[str, NDArray[Any]], names: Sequence[str]
+        self, feeds: Mapping[str, NDArray[Any]], names: Sequence[str], clean: Mapping[str, Any]
     ) -> list[dict[str, Any]]:
         wanted = list(dict.fromkeys(names))
         if self._session is None or not set(wanted) <= set(self._session.outputs):
             twin, self._amplification, _ = noisy_model(
-                self.model, self.tolerances, provider=self.provider, seed=self.seed
+                self.model,
+                self.tolerances,
+                provider=self.provider,
+                seed=self.seed,
+                clean=clean,
             )
             try:
                 self._session = Session(
