@@ -23,14 +23,17 @@ _NORM: dict[str, Any] = {
 }
 _ROTATIONS: dict[str, Any] = {
     "norm": 64.0,
-    "reason": "LAPACK and Jacobi rotations round by the norm of the matrix and its condition",
+    "reason": "no two libraries factorise alike: rounding follows norm and condition",
 }
+
+
+_FACTORED = {"pinv", "svd", "eigh", "qr", "lstsq", "det", "slogdet", "logdet"}
 
 
 def entries() -> Iterator[Entry]:
     """Every entry about linear algebra, images, spectra and control flow."""
     for entry in _algebra():
-        rotated = entry.subject.removeprefix("ops.") in {"pinv", "svd", "eigh", "qr", "lstsq"}
+        rotated = entry.subject.removeprefix("ops.") in _FACTORED
         yield replace(entry, **_ROTATIONS) if rotated else entry
     yield from _resizing()
     yield from _images()
@@ -85,7 +88,7 @@ def _algebra() -> Iterator[Entry]:
         "jvp",
         lambda x: ops.jvp(lambda y: y * y, (x,), (x,)),
         _WAVE,
-        refused="BroadcastGradientArgs",
+        refused_dynamic="BroadcastGradientArgs",
         reason="a derivative, which TensorFlow writes with an operation of training",
     )
 

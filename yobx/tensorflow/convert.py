@@ -13,6 +13,7 @@ import onnx
 import onnx_ir
 
 from yobx.errors import ArgumentError, ConversionError, TraceError
+from yobx.lowering.complex import to_pairs
 from yobx.lowering.opsets import DEFAULT_OPSET
 from yobx.tensorflow.arguments import CallArguments
 from yobx.tensorflow.call_check import check_open_axes, check_parameters, prepare_call
@@ -315,7 +316,8 @@ def _declare_captures(
         name = capture.name
         if g.has_name(name) or name in traced.names:
             name = g.unique_name(name)
-        g.alias(capture.tensor.name, g.make_initializer(name, capture.value))
+        value = to_pairs(capture.value) if capture.tensor.dtype.is_complex else capture.value
+        g.alias(capture.tensor.name, g.make_initializer(name, value))
 
 
 def _declare_output(g: GraphBuilder, name: str, tensor: Any, *, channels_first: bool) -> None:
