@@ -313,19 +313,28 @@ def add_collecting_loop(g: Graph) -> None:
     i, c, s = (body.prefix + n for n in ("i", "c", "s"))
     body.sequences = []
     fill(body, body.small(0, 1))
-    longer = body.node("SequenceInsert", s, body.matrix())
+    item = body.matrix()
+    if g.choose.flag():  # its size differs from iteration to iteration
+        shifted = body.node("Sub", item, body.node("Cast", i, to=FLOAT))
+        found = body.node("NonZero", body.node("Relu", shifted))
+        item = body.node("Cast", found, to=FLOAT)
+    longer = body.node("SequenceInsert", s, item)
+    place = body.number(g.choose.one_of([0, -1]))
+    size = body.node("Size", body.node("Relu", body.node("SequenceAt", longer, place)))
     stop = body.node("Identity", c)
     matrices = helper.make_tensor_sequence_value_info
     graph = helper.make_graph(
         body.nodes,
         "body",
         [value(i, INT64, []), value(c, BOOL, []), matrices(s, FLOAT, None)],
-        [value(stop, BOOL, []), matrices(longer, FLOAT, None)],
+        [value(stop, BOOL, []), matrices(longer, FLOAT, None), value(size, INT64, [])],
     )
     start = g.node("SequenceEmpty") if g.choose.flag() else g.node("SequenceConstruct", g.matrix())
     name = g.name()
-    g.nodes.append(helper.make_node("Loop", [g.count_of(3), "", start], [name], body=graph))
+    outputs = [name, g.name()]
+    g.nodes.append(helper.make_node("Loop", [g.count_of(3), "", start], outputs, body=graph))
     g.sequences.append(name)
+    g.matrices.append(g.node("SequenceAt", name, g.number(g.choose.one_of([0, -1]))))
     g.scalars.append(g.node("SequenceLength", name))
     if g.choose.flag():
         g.matrices.append(g.node("ConcatFromSequence", name, axis=0))

@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 from onnx import TensorProto as T
+from onnx import helper
 
-from yobx.onnx_optim import OptimDim
+from yobx.errors import ShapeError
+from yobx.onnx_optim import OptimDim, OptimTensor, ShapesContext, compute_shapes
 from yobx.onnx_optim.shapes.imaging import scaled_size
 
 SIZES = [{"n": 2, "h": size} for size in (1, 2, 3, 5, 7, 10, 30, 33)]
@@ -97,3 +99,33 @@ def test_regions(check, runtime_input):
 def test_image_decoder(check, runtime_input):
     (found,) = check("ImageDecoder", [runtime_input(["n"], T.UINT8)], exact=False, need_runs=0)
     assert found.shape.dims()[2] == OptimDim(3)
+
+
+def test_sizes_that_keep_the_ratio_have_a_bound(check, runtime_input):
+    (found,) = check(
+        "Resize",
+        [runtime_input([1, 1, "n", "h"]), None, None, np.array([4, 9], np.int64)],
+        opset=19,
+        sizes=[{"n": n, "h": h} for n in (1, 3, 7, 20) for h in (1, 2, 9, 30)],
+        exact=False,
+        axes=[2, 3],
+        mode="nearest",
+        keep_aspect_ratio_policy="not_larger",
+    )
+    context = ShapesContext({"": 19})
+    context.set("x", OptimTensor(T.FLOAT, [1, 1, "n", "h"]))
+    context.set("s", OptimTensor(T.INT64, [2], value=[4, 9]))
+    node = helper.make_node(
+        "Resize", ["x", "", "", "s"], ["y"], axes=[2, 3], keep_aspect_ratio_policy="not_larger"
+    )
+    compute_shapes(context, node)
+    assert [context.upper_bound(dim) for dim in context.get("y").shape] == [1, 1, 4, 9]
+    assert found.shape.rank() == 4
+
+
+def test_an_affine_matrix_has_rank_3():
+    context = ShapesContext({"": 21})
+    context.set("t", OptimTensor(T.FLOAT, []))
+    context.set("s", OptimTensor(T.INT64, [4]))
+    with pytest.raises(ShapeError, match="rank 3"):
+        compute_shapes(context, helper.make_node("AffineGrid", ["t", "s"], ["g"]))

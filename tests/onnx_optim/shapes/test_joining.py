@@ -8,7 +8,7 @@ import pytest
 from onnx import TensorProto as T
 
 from yobx.errors import ShapeError
-from yobx.onnx_optim import OptimDim, ShapesContext, compute_shapes
+from yobx.onnx_optim import OptimDim, OptimTensor, ShapesContext, compute_shapes
 
 EVERY = [dict(zip("nm", pair, strict=True)) for pair in itertools.product((0, 1, 3, 4), repeat=2)]
 
@@ -177,3 +177,22 @@ def test_split_takes_an_empty_list_of_sizes_for_none(check, runtime_input):
     inputs = [runtime_input([6, "n"]), runtime_input([0], T.INT64)]
     found = check("Split", inputs, n_outputs=2, opset=13, axis=0)
     assert [item.shape for item in found] == [[3, "n"], [3, "n"]]
+
+
+def one_node(op_type, inputs, n_outputs=1, **attributes):
+    context = ShapesContext({"": 21})
+    for index, item in enumerate(inputs):
+        context.set(f"i{index}", item)
+    names = [f"i{index}" for index in range(len(inputs))]
+    outputs = [f"o{index}" for index in range(n_outputs)]
+    compute_shapes(context, onnx.helper.make_node(op_type, names, outputs, **attributes))
+    return context.get("o0")
+
+
+def test_huge_numbers_take_no_memory():
+    with pytest.raises(ShapeError, match="2 outputs"):
+        one_node("Split", [OptimTensor(T.FLOAT, [6])], 2, num_outputs=2**62)
+    number = OptimTensor(T.INT64, [1, 1], value=[3])
+    huge = OptimTensor(T.INT64, [2], value=[2**32, 2**32])
+    assert one_node("Tile", [number, huge]).shape == [2**32, 2**32]
+    assert one_node("Expand", [number, huge]).shape == [2**32, 2**32]

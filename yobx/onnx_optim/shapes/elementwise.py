@@ -260,7 +260,7 @@ def where(node: NodeView) -> OptimTensor:
     if sizes is None:
         return OptimTensor(dtype, shape)
     columns = [_aligned(item, sizes) for item in tensors]
-    unknown: list[Element] = [None] * int(np.prod(sizes, dtype=np.int64))
+    unknown: list[Element] = [None] * math.prod(sizes)
     if columns[1] is None and columns[2] is None:
         return OptimTensor(dtype, shape)
     rows = zip(*(unknown if column is None else column for column in columns), strict=True)

@@ -98,8 +98,10 @@ def _sized(node: NodeView, dims: Dims, axes: Sequence[int], sizes: Sequence[Elem
         if len(known) == len(sizes) and sizes:
             found = _kept_ratio([dims[axis] for axis in axes], known, policy)
     result = list(dims)
-    for axis, size in zip(axes, found, strict=True):
-        result[axis] = node.fresh(axis, "the size wanted is not known") if size is None else size
+    for axis, size, limit in zip(axes, found, sizes, strict=True):
+        upper = limit if policy == "not_larger" else None
+        reason = "the size wanted is not known"
+        result[axis] = node.fresh(axis, reason, upper=upper) if size is None else size
     return tuple(result)
 
 
@@ -193,7 +195,7 @@ def affine_grid(node: NodeView) -> OptimTensor:
         return node.unknown("the size wanted is not known", dtype=theta.dtype)
     if len(size) not in (4, 5):
         node.fail(f"the size must have 4 or 5 elements, it has {len(size)}")
-    dims = dims_of(theta)
+    dims = ranked(node, theta, 3, 3)
     batch = size[0] if size[0] is not None or dims is None else dims[0]
     picked = (batch, *size[2:])
     found = [

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from yobx.onnx_optim.node_view import NodeView
@@ -175,7 +177,9 @@ def _split_sizes(node: NodeView, axis: int, size: OptimDim, count: int) -> list[
         ]
     listed = int_list(node.attr("split", None))
     if listed is None:
-        return _even_sizes(node, size, positive(node, "num_outputs", count))
+        if positive(node, "num_outputs", count) != count:
+            node.fail(f"num_outputs={node.attr('num_outputs')} and there are {count} outputs")
+        return _even_sizes(node, size, count)
     if len(listed) != count:
         node.fail(f"{len(listed)} sizes for {count} outputs")
     return [OptimDim(part) for part in listed]
@@ -243,7 +247,7 @@ def expand(node: NodeView) -> OptimTensor:
         for axis, (size, target) in enumerate(zip(padded, sizes, strict=True))
     ]
     numbers = known_ints(result)
-    if numbers is not None and np.prod(numbers, dtype=np.int64) <= MAX_ELEMENTS:
+    if numbers is not None and math.prod(numbers) <= MAX_ELEMENTS:
         folded = fold(item.dtype, lambda array: np.broadcast_to(array, numbers), item)
         if folded is not None:
             return folded
@@ -274,7 +278,7 @@ def tile(node: NodeView) -> OptimTensor:
         for axis, (size, count) in enumerate(zip(dims, repeats, strict=True))
     ]
     counts, sizes = known_ints(elements(argument(node, 1))), known_ints(result)
-    if counts is not None and sizes is not None and np.prod(sizes, dtype=np.int64) <= MAX_ELEMENTS:
+    if counts is not None and sizes is not None and math.prod(sizes) <= MAX_ELEMENTS:
         folded = fold(item.dtype, lambda array: np.tile(array, counts), item)
         if folded is not None:
             return folded
