@@ -52,20 +52,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     layers.add_argument("--shard", default="1/1", metavar="I/N")
     layers.add_argument("--write", action="store_true", help="write what the documentation shows")
     commands.add_parser("jax-models", help="models of Flax, Equinox and plain functions")
+    commands.add_parser("hub-models", help="small models of KerasHub, if it is installed")
     shapes = commands.add_parser("shapes", help="random models against shape inference")
     shapes.add_argument("--graphs", type=int, default=20_000, metavar="N")
     shapes.add_argument("--seed", type=int, default=0, metavar="N")
     shapes.add_argument("--start", type=int, default=0, metavar="N", help="number of the first one")
     options = parser.parse_args(arguments)
     console = Console(highlight=False, markup=False, soft_wrap=True)
-    if options.command == "sample":
-        return _verdict(_work(_sample_jobs(), console), console)
+    sets = {"sample": _sample_jobs, "jax-models": _jax_model_jobs, "hub-models": _hub_model_jobs}
+    if options.command in sets:
+        return _verdict(_work(sets[options.command](), console), console)
     if options.command == "applications":
         return run_applications(options, console)
     if options.command == "layers":
         return _layers(options, console)
-    if options.command == "jax-models":
-        return _verdict(_work(_jax_model_jobs(), console), console)
     if options.command == "shapes":
         from conformance.shapes.campaign import report, run_campaign
 
@@ -107,7 +107,7 @@ def _all_jobs() -> list[Job]:
 
     jobs: list[Job] = [(f"keras.applications/{n}", _application(n)) for n in ARCHITECTURES]
     jobs += census.jobs(census.entries(), MODES)
-    jobs += _jax_model_jobs()
+    jobs += _jax_model_jobs() + _hub_model_jobs()
     return jobs + [(f"jax/{h.fullname}", lambda h=h: check(h)) for h in harnesses()]
 
 
@@ -115,6 +115,15 @@ def _jax_model_jobs() -> list[Job]:
     from conformance.jax_models import check, models
 
     return [(f"jax-models/{one.name}", functools.partial(check, one)) for one in models()]
+
+
+def _hub_model_jobs() -> list[Job]:
+    from conformance.hub_models import check, models
+
+    return [
+        (f"keras-hub/{name}", functools.partial(check, name, make))
+        for name, make in models().items()
+    ]
 
 
 def _symbolic_jobs() -> list[Job]:
