@@ -9,27 +9,61 @@ from typing import Any
 import numpy as np
 
 NAMES = ("MobileNetV2", "ResNet50")
+STEPS = 64
 
 
 def build(name: str, size: int) -> tuple[Any, np.ndarray[Any, Any]]:
-    """Build a network of ``keras.applications`` and one image.
+    """Build a network and one example.
 
     Args:
-        name: One of ``NAMES``.
+        name: A network of ``keras.applications``, ``transformer`` or ``bidirectional_lstm``.
         size: Height and width of the images, a multiple of 32.
 
     Returns:
-        The model, and a float32 array of shape `(1, size, size, 3)`.
+        The model, and a float32 array of shape `(1, size, size, 3)`, or `(1, STEPS, 128)`.
     """
     import keras
 
     weights = _weights_module()
     keras.utils.set_random_seed(7)
+    if name in _SEQUENCE_MODELS:
+        rows = np.random.default_rng(10).normal(size=(1, STEPS, 128)).astype(np.float32)
+        return _SEQUENCE_MODELS[name](), rows
     model = getattr(keras.applications, name)(
         input_shape=(size, size, 3), weights=None, classes=100
     )
     weights.calibrate(model, weights.images(2, size, seed=8), seed=9)
     return model, weights.images(1, size, seed=10)
+
+
+def _transformer() -> Any:
+    """Six post-norm layers of attention and a dense network."""
+    import keras
+
+    x = inputs = keras.Input((STEPS, 128))
+    for _ in range(6):
+        mixed = keras.layers.MultiHeadAttention(8, 16)(x, x)
+        x = keras.layers.LayerNormalization()(x + mixed)
+        wide = keras.layers.Dense(512, activation="gelu")(x)
+        x = keras.layers.LayerNormalization()(x + keras.layers.Dense(128)(wide))
+    return keras.Model(inputs, x)
+
+
+def _bidirectional_lstm() -> Any:
+    """Two bidirectional layers and a classifier."""
+    import keras
+
+    return keras.Sequential(
+        [
+            keras.Input((STEPS, 128)),
+            keras.layers.Bidirectional(keras.layers.LSTM(128, return_sequences=True)),
+            keras.layers.Bidirectional(keras.layers.LSTM(128)),
+            keras.layers.Dense(10),
+        ]
+    )
+
+
+_SEQUENCE_MODELS = {"transformer": _transformer, "bidirectional_lstm": _bidirectional_lstm}
 
 
 def smallest() -> tuple[Any, np.ndarray[Any, Any]]:
