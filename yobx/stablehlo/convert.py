@@ -28,6 +28,13 @@ Parts = tuple[Tensor, ...]
 
 _NOWHERE = ir.Location()
 
+#: Why an operation has no converter, where there is more to say than that nobody wrote one.
+WITHOUT_CONVERTER = {
+    f"custom_call.lapack_{kind}geev_ffi": ": eigenvalues of matrices that are not symmetric take "
+    "an iteration with shifts and deflation that ONNX's loops do not express for stacks of matrices"
+    for kind in "sdcz"
+}
+
 
 def convert_module(
     g: GraphBuilder,
@@ -113,7 +120,10 @@ class _Converters:
         missing = list(self._missing(self.module.main.body, set(), _NOWHERE))
         if not missing:
             return
-        lines = [f"  {m.op_type} at {m.layer or '?'} {m.detail}" for m in missing]
+        lines = [
+            f"  {m.op_type} at {m.layer or '?'} {m.detail}{WITHOUT_CONVERTER.get(m.op_type, '')}"
+            for m in missing
+        ]
         shown = "\n".join(dict.fromkeys(lines[:40]))
         raise UnsupportedOpError(
             f"Every operation needs a converter. Received {len(missing)} without one:\n{shown}\n"

@@ -201,6 +201,26 @@ WINDOWS = [
         LOOSE,
     ),
     Case(
+        "gradient of a max pool of a batch",
+        jax.grad(
+            lambda x: (
+                lax.reduce_window(x, -jnp.inf, lax.max, (1, 3, 2), (1, 2, 2), "SAME") ** 2
+            ).sum()
+        ),
+        lambda n: (normal(n, 7, 6),),
+        N,
+        LOOSE,
+    ),
+    Case(
+        "gradient of a max pool along a symbolic axis",
+        jax.grad(
+            lambda x: (lax.reduce_window(x, -jnp.inf, lax.max, (3, 1), (2, 1), "VALID") ** 2).sum()
+        ),
+        lambda n: (normal(n + 3, 4),),
+        N,
+        LOOSE,
+    ),
+    Case(
         "windows of pairs",
         lambda x: lax.reduce_window(
             (x, x * 2),

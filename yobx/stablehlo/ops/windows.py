@@ -413,10 +413,11 @@ def _shifted(g: GraphBuilder, x: str, windows: _Windows, axis: int) -> list[str]
 @register_stablehlo_op_converter("stablehlo.select_and_scatter")
 def convert_select_and_scatter(g: GraphBuilder, op: Op) -> str:
     """Send each source element to the place in its window that the region selects, and add."""
-    is_static = None not in (op.in_type().static_shape(), op.in_type(1).static_shape())
-    if monoid(op.source.regions[1]) != "add" or not is_static:
-        raise op.unsupported("a scatter other than add, or a symbolic size", "Fix the sizes.")
     windows = _windows(op)
+    is_bool = op.out_dtype() == np.bool_
+    if monoid(op.source.regions[1]) not in (("add", "or") if is_bool else ("add",)):
+        raise op.unsupported("a scatter other than add", "Scatter the sum.")
+    combine = g.op.Or if is_bool else op.emit.Add
     value = op.inputs[2].compact
     lowest = _never_selected(op)
     x = pad_or_crop(op, op.x(), windows.low, windows.high, lowest)
@@ -434,14 +435,16 @@ def convert_select_and_scatter(g: GraphBuilder, op: Op) -> str:
         here = g.op.Equal(chosen, np.array(number, np.int32))
         share = op.emit.Where(here, op.x(1), op.scalar(0))
         share = _placed_back(op, share, windows, place)
-        total = share if not total else op.emit.Add(total, share)
-    return str(op.emit.Add(total, value))
+        total = share if not total else combine(total, share)
+    return str(combine(total, value))
 
 
 def _never_selected(op: Op) -> np.ndarray[Any, Any]:
     """What padding holds: the element that loses against every other."""
     compare = op.source.regions[0].outputs[0].owner
     is_max = compare is None or compare.attributes.get("comparison_direction") in ("GE", "GT")
+    if op.in_type().dtype == np.bool_:
+        return np.array(not is_max)
     return extreme(op.g.get_type(op.inputs[0].compact), largest=not is_max)
 
 
@@ -453,14 +456,27 @@ def _at_place(g: GraphBuilder, x: str, windows: _Windows, place: tuple[int, ...]
 
 def _placed_back(op: Op, share: str, windows: _Windows, place: tuple[int, ...]) -> str:
     """Elements of the source's shape at their place in the operand's shape, 0 elsewhere."""
-    zero = op.scalar(0)
-    low, high = [], []
+    zero, low, high = op.scalar(0), [], []
+    open_axes = []
     for axis, size in enumerate(op.in_type().shape):
-        stride, count = windows.strides[axis], op.in_type(1).shape[axis] or 0
-        if stride > 1 and count > 1:
+        if axis not in windows.active:
+            low.append(0)
+            high.append(0)
+            continue
+        stride, count = windows.strides[axis], op.in_type(1).shape[axis]
+        if stride > 1 and count != 1:
             share = spread_apart(op, share, axis, stride - 1, zero)
-        extent = (count - 1) * stride + 1
         before = place[axis] - windows.low[axis]
         low.append(before)
-        high.append((size or 0) - extent - before)
-    return pad_or_crop(op, share, low, high, zero)
+        if size is None or count is None:
+            # more than can be missing; what is too much goes
+            open_axes.append(axis)
+            high.append(windows.sizes[axis] + stride + windows.low[axis] + windows.high[axis])
+        else:
+            high.append(size - (count - 1) * stride - 1 - before)
+    placed = pad_or_crop(op, share, low, high, zero)
+    if not open_axes:
+        return placed
+    axes = np.array(open_axes)
+    ends = op.g.op.Gather(op.g.op.Shape(op.x()), axes)
+    return str(op.g.op.Slice(placed, np.zeros(len(axes), np.int64), ends, axes))
