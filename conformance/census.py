@@ -54,7 +54,10 @@ def _public() -> dict[Any, list[str]]:
     import keras
 
     ops = keras.ops
-    rooms = [("layers", keras.layers, inspect.isclass), ("ops", ops, callable)]
+    rooms: list[tuple[str, Any, Callable[[Any], bool]]] = [
+        ("layers", keras.layers, inspect.isclass),
+        ("ops", ops, callable),
+    ]
     parts = ("image", "linalg", "nn", "numpy")
     rooms += [(f"ops.{name}", getattr(ops, name), callable) for name in parts]
     found: dict[Any, list[str]] = {}

@@ -147,9 +147,9 @@ def settle(made: Any, *, seed: int = 0) -> None:
 def layer(
     subject: str,
     *inputs: Any,
-    label: str = "",
-    options: Mapping[str, Any] | None = None,
-    after: Callable[[Any], Any] | None = None,
+    label: Any = "",
+    options: Any = None,
+    after: Any = None,
     **arguments: Any,
 ) -> Entry:
     """An entry for a class of ``keras.layers``.
@@ -182,9 +182,7 @@ def layer(
     return Entry(subject=f"layers.{subject}", name=name, make=make, inputs=inputs, **settings)
 
 
-def model(
-    subject: str, name: str, build: Callable[[], Any], *inputs: Any, **settings: Any
-) -> Entry:
+def model(subject: str, name: str, build: Any, *inputs: Any, **settings: Any) -> Entry:
     """An entry for a layer or model that a function builds.
 
     Args:
@@ -212,7 +210,7 @@ def model(
 
 
 def function(
-    subject: str, call: Callable[..., Any], *inputs: Any, label: str = "default", **settings: Any
+    subject: str, call: Callable[..., Any], *inputs: Any, label: Any = "default", **settings: Any
 ) -> Entry:
     """An entry for a function of ``keras.ops``.
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 
@@ -93,8 +94,8 @@ def _activations() -> Iterator[Entry]:
     yield layer("Softmax", _STEPS, label="masked", options={"kwargs": {"mask": mask}})
 
 
-def _dense_with(name: str):  # type: ignore[no-untyped-def]
-    def build() -> object:
+def _dense_with(name: str) -> Callable[[], Any]:
+    def build() -> Any:
         import keras
 
         return keras.layers.Dense(4, activation=getattr(keras.activations, name))
@@ -119,6 +120,9 @@ def _shapes() -> Iterator[Entry]:
 
 def _padding() -> Iterator[Entry]:
     volume = numbers(2, 5, 6, 7, 3)
+    amount: Any
+    size: Any
+    free: dict[str, Any]
     for padding in (2, (1, 3)):
         yield layer("ZeroPadding1D", _STEPS, padding=padding, options=_TIME)
         yield layer("Cropping1D", _STEPS, cropping=1, label=str(padding), options=_TIME)

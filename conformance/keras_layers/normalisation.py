@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -42,6 +43,7 @@ def _batch() -> Iterator[Entry]:
 
 
 def _layer_and_group() -> Iterator[Entry]:
+    axis: Any
     for axis in (-1, 1, 2, [1, 2], [2, 3], [1, 2, 3]):
         yield layer("LayerNormalization", _IMAGE, axis=axis)
     for choice in grid(center=[False, True], scale=[False, True], epsilon=[0.01]):

@@ -110,10 +110,10 @@ def _lookups() -> Iterator[Entry]:
             yield layer(
                 "StringLookup", _WORDS, vocabulary=_VOCABULARY, **choice, options={"free": (1,)}
             )
-        known = np.where(_WORDS == "what?", "ox", _WORDS)
+        found = np.where(_WORDS == "what?", "ox", _WORDS)
         yield layer(
             "StringLookup",
-            np.where(known == "", "cat", known),
+            np.where(found == "", "cat", found),
             vocabulary=_VOCABULARY,
             **choice,
             label="known words",
@@ -130,6 +130,7 @@ def _lookups() -> Iterator[Entry]:
                 options=_free(mode),
             )
         yield layer("IntegerLookup", numbers_, vocabulary=[11, 12, 13, 14], output_mode=mode)
+    known: Any
     for kind, data, known in (
         ("StringLookup", _WORDS, _VOCABULARY),
         ("IntegerLookup", numbers_, [11, 12, 13, 14]),

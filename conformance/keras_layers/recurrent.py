@@ -233,7 +233,7 @@ def _cells() -> Iterator[Entry]:
 def _leaky_cell() -> Any:
     import keras
 
-    @keras.saving.register_keras_serializable(package="conformance")  # type: ignore[misc]
+    @keras.saving.register_keras_serializable(package="conformance")
     class LeakyCell(keras.layers.Layer):  # type: ignore[misc]
         """A state that decays, and counts its steps."""
 

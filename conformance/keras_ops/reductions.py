@@ -76,6 +76,7 @@ def _whole_arrays() -> Iterator[Entry]:
     for axes in ([0], [1, 2]):
         yield function("moments", lambda x, a=axes: ops.moments(x, axes=a), _C, label=f"{axes}")
     yield function("moments", lambda x: ops.moments(x, axes=[1], keepdims=True), _C, label="kept")
+    order: Any
     for order in (1, 2, 3, np.inf, -np.inf, 0):
         yield function("norm", lambda x, o=order: ops.norm(x, ord=o, axis=-1), _C, label=f"{order}")
     for order in ("fro", "nuc", 1, -1, 2, -2, np.inf):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from onnx import TensorProto
 
+from yobx.onnx_optim import TensorType
 from yobx.xbuilder import GraphBuilder
 
 from .dtypes import DTYPES, element_type, is_float, numpy_dtype
@@ -15,7 +15,7 @@ from .legalise import legal
 __all__ = ["cast", "convert", "to_int64"]
 
 #: Element types of eight bits, which onnxruntime casts to and from float32.
-FLOAT8 = (TensorProto.FLOAT8E4M3FN, TensorProto.FLOAT8E5M2)
+FLOAT8 = (TensorType.kFloat8E4M3FN, TensorType.kFloat8E5M2)
 
 
 def cast(g: GraphBuilder, x: str, dtype: Any, outputs: list[str] | None = None) -> str:
