@@ -223,6 +223,8 @@ def comparison(node: NodeView) -> OptimTensor:
 def broadcast_only(node: NodeView) -> OptimTensor:
     """Operands broadcast to one shape; nothing is said of the values."""
     tensors = _operands(node)
+    if node.op_type == "PRelu" and node.version < 7:
+        return without_value(tensors[0])  # one slope a channel
     shape = broadcast_shape(node, tensors)
     if node.op_type == "PRelu" and not shape.has_rank():
         # The slope stretches to the input; that the input does too is what some runtimes allow.
