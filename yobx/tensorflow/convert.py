@@ -328,6 +328,13 @@ def _declare_output(g: GraphBuilder, name: str, tensor: Any, *, channels_first: 
         )
     if g.get_rank(tensor.name) is None and tensor.shape.rank is not None:
         g.declare(tensor.name, shape=tensor.shape.as_list())
+    if g.get_rank(tensor.name) is None:
+        raise ConversionError(
+            "An ONNX model states the rank of its outputs. Received: "
+            f"{name!r}, whose rank is known neither to TensorFlow nor from the operations before. "
+            "Pin it with tf.ensure_shape(value, [None, ...]), or fix the axes that it depends on: "
+            "the length of an index or of a shape that is an input."
+        )
     source = tensor.name
     if channels_first:
         source = channels_first_output(g, name, source, is_complex=tensor.dtype.is_complex)

@@ -1,0 +1,100 @@
+"""Conditions of TensorFlow 1."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tests.tensorflow.helpers import agree, data
+from tests.tensorflow.ops.op_cases import Arg, Case, check
+from yobx.errors import UnsupportedAttributeError, UnsupportedOpError
+from yobx.tensorflow import load_graph_def, to_onnx
+
+KINDS = (
+    *("float16", "bfloat16", "float32", "float64", "int8", "int16", "int32", "int64"),
+    *("uint8", "uint16", "uint32", "uint64", "bool", "string"),
+)
+
+
+def switched(x: Any, p: Any) -> Any:
+    other, one = tf.raw_ops.Switch(data=x, pred=p)
+    return tf.raw_ops.Merge(inputs=[tf.concat([other, other], 0), tf.identity(one)])
+
+
+def chosen(x: Any, p: Any) -> Any:
+    return (x, np.int32(1)) if p else (tf.concat([x, x], 0), np.int32(0))
+
+
+CASES = [
+    Case(
+        f"switch-{kind}-{side}",
+        switched,
+        (Arg(kind, ("n", 2)), Arg("bool", (), values=(side,))),
+        eager=chosen,
+    )
+    for kind in KINDS
+    for side in (False, True)
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda c: c.name)
+def test_switch_and_merge(case: Case) -> None:
+    check(case)
+
+
+def graph_of(function: Any) -> Any:
+    """The graph of a function as TensorFlow 1 would write it."""
+    graph = tf.Graph()
+    with graph.as_default():
+        was_on = tf.compat.v1.control_flow_v2_enabled()
+        tf.compat.v1.disable_control_flow_v2()
+        try:
+            x = tf.compat.v1.placeholder(tf.float32, [None], name="x")
+            tf.identity(function(x), name="y")
+        finally:
+            if was_on:
+                tf.compat.v1.enable_control_flow_v2()
+    return graph.as_graph_def()
+
+
+def nested(x: Any) -> Any:
+    def inner() -> Any:
+        return tf.cond(tf.reduce_sum(x) > 10.0, lambda: x * 10.0, lambda: tf.constant([7.0]))
+
+    return tf.cond(tf.reduce_sum(x) > 0.0, inner, lambda: x - 1.0)
+
+
+@pytest.mark.parametrize("shift", [-3.0, 0.1, 20.0])
+def test_nested_conditions_and_constants_in_branches(shift: float) -> None:
+    onx = to_onnx(load_graph_def(graph_of(nested), ["x"], ["y"]))
+    x = np.abs(data(4)) + np.float32(shift)
+    agree(onx, [nested(tf.constant(x))], x)
+
+
+def test_a_switch_with_a_default_leaves_one_branch() -> None:
+    def function(x: Any) -> Any:
+        training = tf.compat.v1.placeholder_with_default(False, [], name="training")
+        return tf.cond(training, lambda: x * 0.5, lambda: x + 1.0)
+
+    onx = to_onnx(load_graph_def(graph_of(function), ["x"], ["y"]))
+    assert {n.op_type for n in onx.graph.node} <= {"Add", "Identity"}
+    agree(onx, [data(4) + 1], data(4))
+
+
+def test_loops_are_refused() -> None:
+    def loop(x: Any) -> Any:
+        return tf.while_loop(lambda i, a: i < 3, lambda i, a: (i + 1, a * 2), [0, x])[1]
+
+    with pytest.raises(UnsupportedOpError, match="trace the model with TensorFlow 2"):
+        to_onnx(load_graph_def(graph_of(loop), ["x"], ["y"]))
+
+
+def test_values_of_no_condition_are_refused() -> None:
+    def merged(x: Any) -> Any:
+        return tf.raw_ops.Merge(inputs=[x, x + 1])[0]
+
+    with pytest.raises(UnsupportedAttributeError, match="not on two sides of one predicate"):
+        to_onnx(tf.function(merged), (data(3),))
