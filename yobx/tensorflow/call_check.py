@@ -160,7 +160,7 @@ def check_open_axes(
     shapes: Sequence[tuple[int | str, ...] | None],
     names: Sequence[str],
 ) -> None:
-    """Refuses a dynamic axis where an already traced function has a fixed size.
+    """Refuses a dynamic axis where a traced function or a Keras model has a fixed size.
 
     Args:
         source: The model.
@@ -168,17 +168,20 @@ def check_open_axes(
         names: Name of each input.
 
     Raises:
-        ArgumentError: If an axis is fixed in the function and dynamic in ``shapes``.
+        ArgumentError: If an axis is fixed in the model and dynamic in ``shapes``.
     """
-    if source.concrete is None or source.declared is None:
+    if source.declared is None:
         return
+    is_traced = source.concrete is not None
+    who = "the traced function leaves it open" if is_traced else "the model leaves it open"
+    how = "Trace it with None there" if is_traced else "Build the model with None there"
     for shape, declared, name in zip(shapes, source.declared, names, strict=True):
         for axis, size in enumerate(shape or ()):
             fixed = declared.shape[axis] if declared.shape is not None else None
             if isinstance(size, str) and fixed is not None:
                 raise ArgumentError(
-                    "An axis can be dynamic where the traced function leaves it open. Received: "
+                    f"An axis can be dynamic where {who}. Received: "
                     f"the name {size!r} for axis {axis} of {name!r}, which is fixed to {fixed} in "
-                    f"{source.title}. Trace it with None there, or leave the axis static.",
+                    f"{source.title}. {how}, or leave the axis static.",
                     argument="dynamic_shapes",
                 )

@@ -300,11 +300,10 @@ def _view(
     body, turn = body_of(evidence.model, name), _turn_of(name, difference)
     part = onnx.ModelProto()
     part.CopyFrom(evidence.model)
-    if body is not None:
-        del part.graph.node[:]
+    if body is not None:  # what it reads of the main graph is computed there
         part.graph.node.extend(body.node)
         part.graph.initializer.extend(body.initializer)
-    beside = {n for node in part.graph.node for n in node.output}
+    beside = set() if body is None else {n for node in body.node for n in node.output}
     beside = {n for n in beside if len(evidence.turns.get(n, ())) > turn}
     known |= {n: theirs[n][turn] for n in agreeing if n in beside}
     # What a loop hands from turn to turn has no name in the source; no earlier turn differs.

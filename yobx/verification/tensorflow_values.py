@@ -8,6 +8,7 @@ far as it is asked for, calls are followed with the values they receive, and loo
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 __all__ = ["graph_values"]
@@ -30,32 +31,93 @@ def graph_values(graph: Any, inputs: Sequence[Any], names: Sequence[str]) -> dic
         Name -> array, or a list of arrays for a value of a loop or a branch: one for each time
         that it is computed. Names that lead nowhere are left out.
     """
-    return _values(graph, inputs, {name: name for name in names})
+    return _Walk().values(graph, inputs, {name: name for name in names})
 
 
-def _values(graph: Any, inputs: Sequence[Any], wanted: Mapping[str, str]) -> dict[str, Any]:
-    """Evaluates `wanted`, a name in this graph -> the full name."""
+@dataclass
+class _Walk:
+    """Evaluates graphs; a function that is called again is not built again."""
+
+    _built: dict[Any, Any] = field(default_factory=dict)
+
+    def values(
+        self, graph: Any, inputs: Sequence[Any], wanted: Mapping[str, str]
+    ) -> dict[str, Any]:
+        """Evaluates `wanted`, a name in this graph -> the full name."""
+        import tensorflow as tf
+
+        own: dict[str, Any] = {}
+        below: dict[str, dict[str, str]] = {}
+        for name, full in wanted.items():
+            tensor = _tensor(graph, name)
+            if tensor is not None and tensor.dtype not in (tf.resource, tf.variant):
+                own[full] = tensor
+            elif tensor is None:
+                caller, inner = _caller(graph, name)
+                if caller:
+                    below.setdefault(caller, {})[inner] = full
+        callers = [graph.get_operation_by_name(caller) for caller in below]
+        needed = [tensor for caller in callers for tensor in caller.inputs]
+        computed = self._run(graph, inputs, [*own.values(), *needed])
+        found = {full: value.numpy() for full, value in zip(own, computed, strict=False)}
+        rest = iter(computed[len(own) :])
+        for caller in callers:
+            arguments = [next(rest) for _ in caller.inputs]
+            found.update(self._inside(graph, caller, arguments, below[caller.name]))
+        return found
+
+    def _run(self, graph: Any, inputs: Sequence[Any], tensors: Sequence[Any]) -> list[Any]:
+        """Eager values of tensors of a graph."""
+        feeds = list(graph.inputs[: len(inputs)])
+        given = {feed.name: value for feed, value in zip(feeds, inputs, strict=True)}
+        names = [tensor.name for tensor in tensors if tensor.name not in given]
+        if names:
+            key = (graph, *names)
+            if key not in self._built:
+                self._built[key] = _function(graph, feeds, names)
+            given.update(zip(names, self._built[key](*inputs), strict=True))
+        return [given[tensor.name] for tensor in tensors]
+
+    def _inside(
+        self, graph: Any, operation: Any, arguments: Sequence[Any], wanted: Mapping[str, str]
+    ) -> dict[str, Any]:
+        """Values of the functions of an operation."""
+        from yobx.tensorflow.graph_walk import function_graph
+
+        def body(attribute: str) -> Any:
+            return function_graph(graph, operation.get_attr(attribute).name)
+
+        if operation.type in _CALLS:
+            return self.values(body("f"), arguments, wanted)
+        if operation.type in _IFS:
+            branch = body("then_branch" if bool(arguments[0]) else "else_branch")
+            return _listed([self.values(branch, arguments[1:], wanted)])
+        return _listed(self._turns(body("cond"), body("body"), list(arguments), wanted))
+
+    def _turns(
+        self, condition: Any, body: Any, state: list[Any], wanted: Mapping[str, str]
+    ) -> list[dict[str, Any]]:
+        turns: list[dict[str, Any]] = []
+        while len(turns) < _MOST_TURNS and bool(self._run(condition, state, condition.outputs)[0]):
+            turns.append(self.values(body, state, wanted))
+            state = self._run(body, state, body.outputs)
+        return turns
+
+
+def _function(graph: Any, feeds: Sequence[Any], names: Sequence[str]) -> Any:
+    """A function from the inputs of a graph, captured ones too, to some of its values."""
     import tensorflow as tf
 
-    own: dict[str, Any] = {}
-    below: dict[str, dict[str, str]] = {}
-    for name, full in wanted.items():
-        tensor = _tensor(graph, name)
-        if tensor is not None and tensor.dtype not in (tf.resource, tf.variant):
-            own[full] = tensor
-        elif tensor is None:
-            caller, inner = _caller(graph, name)
-            if caller:
-                below.setdefault(caller, {})[inner] = full
-    callers = [graph.get_operation_by_name(caller) for caller in below]
-    needed = [tensor for caller in callers for tensor in caller.inputs]
-    computed = _run(graph, inputs, [*own.values(), *needed])
-    found = {full: value.numpy() for full, value in zip(own, computed, strict=False)}
-    rest = iter(computed[len(own) :])
-    for caller in callers:
-        arguments = [next(rest) for _ in caller.inputs]
-        found.update(_inside(graph, caller, arguments, below[caller.name]))
-    return found
+    definition = graph.as_graph_def()
+
+    def part(*given: Any) -> Any:
+        mapped = {feed.name: value for feed, value in zip(feeds, given, strict=True)}
+        return tf.graph_util.import_graph_def(
+            definition, input_map=mapped, return_elements=list(names), name=""
+        )
+
+    specs = [tf.TensorSpec(feed.shape, feed.dtype) for feed in feeds]
+    return tf.compat.v1.wrap_function(part, specs)
 
 
 def _tensor(graph: Any, name: str) -> Any | None:
@@ -76,45 +138,6 @@ def _caller(graph: Any, name: str) -> tuple[str, str]:
         if operation.type in _CALLS | _WHILES | _IFS:
             return operation.name, "/".join(parts[end:])
     return "", ""
-
-
-def _run(graph: Any, inputs: Sequence[Any], tensors: Sequence[Any]) -> list[Any]:
-    """Eager values of tensors of a graph."""
-    from tensorflow.python.eager.wrap_function import WrappedFunction
-
-    if not tensors:
-        return []
-    function = WrappedFunction(graph, variable_holder=None)
-    return list(
-        function.prune([t.name for t in graph.inputs[: len(inputs)]], list(tensors))(*inputs)
-    )
-
-
-def _inside(
-    graph: Any, operation: Any, arguments: Sequence[Any], wanted: Mapping[str, str]
-) -> dict[str, Any]:
-    """Values of the functions of an operation."""
-    from yobx.tensorflow.graph_walk import function_graph
-
-    def body(attribute: str) -> Any:
-        return function_graph(graph, operation.get_attr(attribute).name)
-
-    if operation.type in _CALLS:
-        return _values(body("f"), arguments, wanted)
-    if operation.type in _IFS:
-        branch = body("then_branch" if bool(arguments[0]) else "else_branch")
-        return _listed([_values(branch, arguments[1:], wanted)])
-    return _listed(_turns(body("cond"), body("body"), list(arguments), wanted))
-
-
-def _turns(
-    condition: Any, body: Any, state: list[Any], wanted: Mapping[str, str]
-) -> list[dict[str, Any]]:
-    turns: list[dict[str, Any]] = []
-    while len(turns) < _MOST_TURNS and bool(_run(condition, state, condition.outputs)[0]):
-        turns.append(_values(body, state, wanted))
-        state = _run(body, state, body.outputs)
-    return turns
 
 
 def _listed(turns: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
