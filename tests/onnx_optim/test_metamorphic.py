@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import onnx
 from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
@@ -27,14 +29,22 @@ def tensors(context: ShapesContext) -> dict[str, OptimTensor]:
     return {n: d for n, d in context.values.items() if isinstance(d, OptimTensor)}
 
 
-def bound(model: onnx.ModelProto, n: int, m: int) -> onnx.ModelProto:
-    """The model with integers in the place of the symbols of its inputs."""
+def copy_of(model: onnx.ModelProto) -> onnx.ModelProto:
     other = onnx.ModelProto()
     other.CopyFrom(model)
+    return other
+
+
+def with_sizes(model: onnx.ModelProto, sizes: Mapping[str, int | str]) -> onnx.ModelProto:
+    """The model with integers or other names in the place of the symbols of its inputs."""
+    other = copy_of(model)
     for value in other.graph.input:
         for dim in value.type.tensor_type.shape.dim:
-            if dim.dim_param:
-                dim.dim_value = {"n": n, "m": m}[dim.dim_param]
+            size = sizes.get(dim.dim_param)
+            if isinstance(size, int):
+                dim.dim_value = size
+            elif size is not None:
+                dim.dim_param = size
     return other
 
 
@@ -45,10 +55,10 @@ def test_infer_then_bind_agrees_with_bind_then_infer(
 ) -> None:
     note(onnx.printer.to_text(model))
     symbolic = context_of(model)
-    concrete = context_of(bound(model, *sizes))
+    values = dict(zip(("n", "m"), sizes, strict=True))
+    concrete = context_of(with_sizes(model, values))
     if symbolic is None or concrete is None:
         return
-    values = dict(zip(("n", "m"), sizes, strict=True))
     for name, stated in tensors(symbolic).items():
         known = tensors(concrete)[name]
         assert stated.dtype == known.dtype
@@ -63,14 +73,8 @@ def test_infer_then_bind_agrees_with_bind_then_infer(
 @RELAXED
 @given(models())
 def test_names_of_symbols_do_not_matter(model: onnx.ModelProto) -> None:
-    other = onnx.ModelProto()
-    other.CopyFrom(model)
     names = {"n": "zz", "m": "a b"}
-    for value in other.graph.input:
-        for dim in value.type.tensor_type.shape.dim:
-            if dim.dim_param:
-                dim.dim_param = names[dim.dim_param]
-    first, second = context_of(model), context_of(other)
+    first, second = context_of(model), context_of(with_sizes(model, names))
     assert (first is None) == (second is None)
     if first is None or second is None:
         return
@@ -94,8 +98,7 @@ def test_a_branch_that_is_always_taken_changes_nothing(model: onnx.ModelProto) -
         [helper.make_node("Relu", ["x"], ["other"])], "e", [], [onnx.ValueInfoProto(name="other")]
     )
     flag = helper.make_tensor("flag", TensorProto.BOOL, [], [1])
-    wrapped = onnx.ModelProto()
-    wrapped.CopyFrom(model)
+    wrapped = copy_of(model)
     del wrapped.graph.node[:]
     wrapped.graph.initializer.append(flag)
     wrapped.graph.node.append(
@@ -115,8 +118,7 @@ def test_moving_all_nodes_into_a_function_changes_nothing(model: onnx.ModelProto
     function = helper.make_function(
         "loc", "Whole", ["x", "w"], [last], list(model.graph.node), [helper.make_opsetid("", 20)]
     )
-    called = onnx.ModelProto()
-    called.CopyFrom(model)
+    called = copy_of(model)
     called.opset_import.add(domain="loc", version=1)
     called.functions.append(function)
     del called.graph.node[:]
@@ -134,8 +136,7 @@ def test_the_order_of_nodes_does_not_matter(model: onnx.ModelProto, random: obje
     first = context_of(model)
     nodes = list(model.graph.node)
     random.shuffle(nodes)  # type: ignore[attr-defined]
-    other = onnx.ModelProto()
-    other.CopyFrom(model)
+    other = copy_of(model)
     del other.graph.node[:]
     other.graph.node.extend(nodes)
     second = context_of(other)
@@ -161,8 +162,7 @@ def test_moving_the_last_nodes_into_a_branch_changes_nothing(
     other = helper.make_graph(
         [helper.make_node("Relu", ["x"], ["other"])], "e", [], [onnx.ValueInfoProto(name="other")]
     )
-    cut = onnx.ModelProto()
-    cut.CopyFrom(model)
+    cut = copy_of(model)
     del cut.graph.node[kept:]
     cut.graph.initializer.append(helper.make_tensor("flag", TensorProto.BOOL, [], [1]))
     cut.graph.node.append(
@@ -181,13 +181,15 @@ def test_sizes_keyed_on_their_value_create_no_false_equality(
     model: onnx.ModelProto, sizes: tuple[int, int]
 ) -> None:
     """Each input size is a symbol named after its value: what is equal then is equal in numbers."""
-    keyed = onnx.ModelProto()
-    keyed.CopyFrom(model)
+    keyed = copy_of(model)
     for value in keyed.graph.input:
         for dim in value.type.tensor_type.shape.dim:
             number = dict(zip("nm", sizes, strict=True)).get(dim.dim_param, dim.dim_value)
             dim.dim_param = f"s{number}"
-    named, numbers = context_of(keyed), context_of(bound(model, *sizes))
+    named, numbers = (
+        context_of(keyed),
+        context_of(with_sizes(model, dict(zip("nm", sizes, strict=True)))),
+    )
     if named is None or numbers is None:
         return
     known: dict[OptimDim, OptimDim] = {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import onnx
@@ -25,13 +26,19 @@ if TYPE_CHECKING:
 
 __all__ = ["ShapesContext"]
 
-DEFAULT_OPSETS: Mapping[str, int] = {
-    "": onnx.defs.onnx_opset_version(),
-    "ai.onnx.ml": onnx.defs.get_schema("TreeEnsemble", domain="ai.onnx.ml").since_version,
-}
+_NEWEST_OF_DOMAIN = {"ai.onnx.ml": "TreeEnsemble"}
 MAX_ORIGIN_OWNERS = 32
 MAX_REMEMBERED = 20_000
 CustomFunction = Callable[["ShapesContext", onnx.NodeProto], Any]
+
+
+@cache
+def newest_opset(domain: str) -> int:
+    """The newest version of a domain that onnx knows, 1 for domains that it does not know."""
+    if not domain:
+        return int(onnx.defs.onnx_opset_version())
+    newest = _NEWEST_OF_DOMAIN.get(domain)
+    return 1 if newest is None else int(onnx.defs.get_schema(newest, domain=domain).since_version)
 
 
 class ShapesContext:
@@ -101,7 +108,7 @@ class ShapesContext:
     def opset_version(self, domain: str = "") -> int:
         """Opset version of a domain; for one not imported, the newest known."""
         name = normal_domain(domain)
-        return self._opsets.get(name) or DEFAULT_OPSETS.get(name, 1)
+        return self._opsets.get(name) or newest_opset(name)
 
     @property
     def opsets(self) -> dict[str, int]:
