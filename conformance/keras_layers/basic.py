@@ -14,8 +14,9 @@ __all__ = ["entries"]
 _MATRIX, _STEPS, _IMAGE = numbers(2, 6), numbers(2, 5, 6), numbers(2, 6, 8, 3)
 _TIME = {"free": (1,)}
 _FIXED_SIDES = {
-    "refused_dynamic": "NoneType",
-    "reason": "Keras multiplies the sides while it traces, and wants to know them",
+    "refused_dynamic": "OperatorNotAllowedInGraphError",
+    "reason": "Keras compares the sides while it traces, and wants to know them",
+    "norm": 8.0,  # a sum of up to a hundred products, in two steps or in one
 }
 
 #: Every activation by name; ``threshold`` wants arguments and is an entry of ``keras.ops``.
@@ -151,7 +152,7 @@ def _padding() -> Iterator[Entry]:
                     data_format=form,
                     options=free if method == "nearest" else {**free, **_FIXED_SIDES},
                 )
-        free = {"free": (1, 2, 3) if form == "channels_last" else (2, 3, 4)}
+        free = {"free": (1,) if form == "channels_last" else (2,)}
         yield layer("UpSampling3D", volume, size=2, data_format=form, options=free)
         yield layer("UpSampling3D", volume, size=(1, 2, 3), data_format=form, options=free)
 

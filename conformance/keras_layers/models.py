@@ -41,7 +41,12 @@ def _stack() -> Any:
 
     layers = keras.layers
     return keras.Sequential(
-        [layers.Dense(5, activation="swish"), layers.BatchNormalization(), layers.Dense(3)]
+        [
+            keras.Input((6,)),
+            layers.Dense(5, activation="swish"),
+            layers.BatchNormalization(),
+            layers.Dense(3),
+        ]
     )
 
 

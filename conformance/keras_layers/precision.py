@@ -98,7 +98,9 @@ def _small() -> Any:
     import keras
 
     layers = keras.layers
-    return keras.Sequential([layers.Dense(6, activation="relu"), layers.Dense(3)])
+    return keras.Sequential(
+        [keras.Input((8,)), layers.Dense(6, activation="relu"), layers.Dense(3)]
+    )
 
 
 def _adapted() -> Iterator[Entry]:

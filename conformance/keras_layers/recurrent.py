@@ -108,7 +108,8 @@ def _embedded(kind: str) -> Any:
     import keras
 
     recurrent = getattr(keras.layers, kind)(3)
-    return keras.Sequential([keras.layers.Embedding(7, 4, mask_zero=True), recurrent])
+    ids = keras.Input((None,), dtype="int32")
+    return keras.Sequential([ids, keras.layers.Embedding(7, 4, mask_zero=True), recurrent])
 
 
 def _after_masking(kind: str, *, twice: bool = False) -> Any:
@@ -116,7 +117,8 @@ def _after_masking(kind: str, *, twice: bool = False) -> Any:
 
     make = getattr(keras.layers, kind)
     stack = [make(3, return_sequences=True)] if twice else []
-    return keras.Sequential([keras.layers.Masking(), *stack, make(3)])
+    values = keras.Input((None, 4))
+    return keras.Sequential([values, keras.layers.Masking(), *stack, make(3)])
 
 
 def _wrapped(kind: str) -> Iterator[Entry]:

@@ -52,6 +52,10 @@ def _activations() -> Iterator[Entry]:
     )
 
 
+# A window of a transposed convolution is summed in an order of its own.
+_SUMS: dict[str, Any] = {"norm": 8.0, "reason": "sums have no order"}
+
+
 def _convolutions() -> Iterator[Entry]:
     from keras import ops
 
@@ -64,7 +68,10 @@ def _convolutions() -> Iterator[Entry]:
         for padding in ("valid", "same"):
             for strides in (1, 2):
                 call = _convolved(name, weights, strides=strides, padding=padding)
-                yield function(name, call, _IMAGE, label=f"{padding} {strides}", **_WINDOWS)
+                extra = _SUMS if name == "conv_transpose" else {}
+                yield function(
+                    name, call, _IMAGE, label=f"{padding} {strides}", **_WINDOWS, **extra
+                )
     yield function(
         "conv", ops.conv, _IMAGE, kernel["conv"], label="kernel as input", free=({0: "n"}, {})
     )

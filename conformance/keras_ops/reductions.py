@@ -97,7 +97,7 @@ def _whole_arrays() -> Iterator[Entry]:
 def _without_nan() -> Iterator[Entry]:
     from keras import ops
 
-    known: dict[str, Any] = {"refused_dynamic": "__index__", "reason": _RANKS}
+    known: dict[str, Any] = {"refused": "__index__", "reason": _RANKS}
     for name in "nansum nanprod nanmean nanmax nanmin nanstd nanvar nanmedian".split():
         sizes = known if name == "nanmedian" else {}
         call = getattr(ops, name)

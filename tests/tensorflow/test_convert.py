@@ -277,6 +277,16 @@ def test_arguments_that_do_not_fit(args: Any, message: str) -> None:
         to_onnx(_dense(), args)
 
 
+def test_positions_for_a_model_that_was_built_by_a_call() -> None:
+    model = keras.Sequential([keras.layers.Embedding(7, 3), keras.layers.Flatten()])
+    positions = np.array([[0, 6, 2]], np.int32)
+    wanted = model(positions).numpy()
+    assert model.inputs[0].dtype == "float32"  # Keras's guess
+    onx = to_onnx(model, (positions,))
+    assert onx.graph.input[0].type.tensor_type.elem_type == onnx.TensorProto.INT32
+    agree(onx, [wanted], positions)
+
+
 def test_unknown_axis_in_dynamic_shapes() -> None:
     with pytest.raises(ArgumentError, match="axis 2 for the input"):
         to_onnx(_dense(), (data(5, 4),), dynamic_shapes=({2: "n"},))

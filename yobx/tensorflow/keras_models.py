@@ -132,9 +132,21 @@ def _declared_inputs(model: Any) -> tuple[Declared, ...] | None:
             dtype=tf.as_dtype(tensor.dtype).name,
             shape=None if tensor.shape is None else tuple(tensor.shape),
             lenient=True,
+            integers=_feeds_embeddings(tensor),
         )
         for name, tensor in zip(names, model.inputs, strict=True)
     )
+
+
+def _feeds_embeddings(tensor: Any) -> bool:
+    """Whether an input is read by embeddings only.
+
+    A Sequential model that was built by a call declares float32 whatever its first layer takes.
+    """
+    import keras
+
+    readers = [node.operation for node in tensor._keras_history.operation._outbound_nodes]
+    return bool(readers) and all(isinstance(r, keras.layers.Embedding) for r in readers)
 
 
 def _own_arguments(model: Any, declared: tuple[Declared, ...] | None) -> CallArguments | None:

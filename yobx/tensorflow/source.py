@@ -23,14 +23,15 @@ class Declared:
         name: Name of the input.
         dtype: TensorFlow dtype name.
         shape: Sizes, ``None`` for an open one; ``None`` instead of a tuple for any rank.
-        lenient: Whether the model converts between floating-point (or between integer) dtypes, and
-            integers to floating-point numbers.
+        lenient: Whether the model converts between floating-point (or between integer) dtypes.
+        integers: Whether integers are taken whatever the dtype, because positions are read.
     """
 
     name: str
     dtype: str
     shape: tuple[int | None, ...] | None
     lenient: bool = False
+    integers: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
