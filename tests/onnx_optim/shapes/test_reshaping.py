@@ -197,3 +197,12 @@ def test_partly_known_targets_keep_what_is_known(known):
     for entry, dim in zip(known, context.get("y").shape.dims(), strict=True):
         if entry is not None:
             assert dim == OptimDim(entry)
+
+
+def test_an_open_size_must_divide_the_elements():
+    context = ShapesContext({"": 18})
+    context.set("x", OptimTensor(T.FLOAT, [], constant=np.array(1, np.float32)))
+    context.set("t", OptimTensor(T.INT64, [3], value=[None, 4, 4]))
+    node = helper.make_node("Reshape", ["x", "t"], ["y"], allowzero=1)
+    with pytest.raises(ShapeError, match="do not divide"):
+        compute_shapes(context, node)

@@ -170,3 +170,9 @@ def test_graphs_against_a_run(body):
         assert [dim.evaluate({"n": n, "m": m}) for dim in stated.shape.dims()] == list(got.shape)
         if stated.constant is not None:
             assert stated.constant == got
+
+
+def test_parts_of_size_0_say_nothing_of_their_number():
+    wide = OptimTensor(T.FLOAT, ["n", 7])
+    assert infer("SplitToSequence", wide, at(0)).length is None
+    assert infer("SplitToSequence", wide, at(-2)).length is None

@@ -123,19 +123,25 @@ def _solve(
     total = product(source)
     others = product(size for size in result if size is not None)
     if wildcard is not None and not open_axes:
-        if others.is_int() and total.is_int():
-            count, number = others.as_int(), total.as_int()
-            if count == 0 or number % count:
-                node.fail(f"{number} elements do not divide into {count}")
+        _require_multiple(node, total, others)
         result[wildcard] = total.exact_div(others) if not _is_int(others, 0) else None
     elif wildcard is None and len(open_axes) == 1:
         low = others.bounds()[0]
         if low is not None and low >= 1 and node.attr("allowzero", 0) == 1:
+            _require_multiple(node, total, others)
             result[open_axes[0]] = total.exact_div(others)
     elif wildcard is None and not open_axes and total != others:
         if total.is_int() and others.is_int():
             node.fail(f"{total} elements cannot fill a shape of {others}")
         node.equal(total, others)
+
+
+def _require_multiple(node: NodeView, total: OptimDim, others: OptimDim) -> None:
+    """Refuse a number of elements that no size of the open axis makes right."""
+    if others.is_int() and total.is_int():
+        count, number = others.as_int(), total.as_int()
+        if count == 0 or number % count:
+            node.fail(f"{number} elements do not divide into {count}")
 
 
 def _is_int(dim: OptimDim, number: int) -> bool:
