@@ -91,18 +91,12 @@ def _kind(dtype: str) -> str:
     return next((kind for kind, starts in _KINDS.items() if dtype.startswith(starts)), dtype)
 
 
-def _converts(given: str, wanted: str) -> bool:
-    """Whether Keras itself casts an argument of one kind for an input of the other.
-
-    A Sequential model that was built by a call declares float32 whatever its first layer takes;
-    integers for an embedding then stay what they are.
-    """
-    return wanted in _KINDS and given in {wanted, "integer"}
-
-
 def _check_leaf(leaf: InputLeaf, declared: Declared, source: ModelSource) -> None:
-    same = leaf.dtype == declared.dtype or (
-        declared.lenient and _converts(_kind(leaf.dtype), _kind(declared.dtype))
+    given, wanted_kind = _kind(leaf.dtype), _kind(declared.dtype)
+    same = (
+        leaf.dtype == declared.dtype
+        or (declared.lenient and given == wanted_kind in _KINDS)
+        or (declared.integers and given == "integer")
     )
     if not same:
         raise ArgumentError(
