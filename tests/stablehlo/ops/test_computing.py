@@ -158,6 +158,18 @@ REDUCTIONS = [
     ),
     Case("gelu by tanh", jax.nn.gelu, one, N, LOOSE, has=("Gelu",), only=True),
 ]
+
+
+def _odd(*shape: int) -> np.ndarray:
+    """Numbers with some NaN and infinities among them."""
+    x = normal(*shape)
+    chance = np.random.default_rng(1).random(shape)
+    x[chance < 0.1] = np.nan
+    x[(chance > 0.8) & (chance < 0.9)] = -np.inf
+    x[chance > 0.95] = np.inf
+    return x
+
+
 WINDOWS = [
     Case(
         "max pool",
@@ -165,6 +177,19 @@ WINDOWS = [
         lambda n: (normal(n, 8, 7, 3),),
         N,
         has=("MaxPool",),
+    ),
+    Case(
+        "max pool of NaN and infinities",
+        lambda x: lax.reduce_window(x, -jnp.inf, lax.max, (1, 2, 3, 1), (1, 2, 2, 1), "SAME"),
+        lambda n: (_odd(n, 8, 7, 3),),
+        N,
+        has=("MaxPool",),
+    ),
+    Case(
+        "min pool of NaN and infinities",
+        lambda x: lax.reduce_window(x, jnp.inf, lax.min, (1, 2, 3, 1), (1, 2, 2, 1), "SAME"),
+        lambda n: (_odd(n, 8, 7, 3),),
+        N,
     ),
     Case(
         "sum pool",

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from yobx.lowering.casts import cast
 from yobx.lowering.dtypes import extreme
 from yobx.lowering.padding import Window, explicit_pads
 from yobx.lowering.pool import max_pool
@@ -273,8 +274,16 @@ def convert_average_pool(g: GraphBuilder, op: Op) -> str:
 
 
 def _max_pool(op: Op, windows: _Windows) -> str:
+    g, dtype = op.g, op.in_type().dtype
+
     def emit(x: str, window: Window, pairs: list[tuple[int, int]]) -> str:
-        return max_pool(op.g, x, window, pairs)
+        pooled = max_pool(g, x, window, pairs)
+        if dtype.kind in "iu":
+            return pooled
+        # onnxruntime's pooling passes over NaN
+        marks = max_pool(g, cast(g, op.emit.IsNaN(x), np.float32), window, pairs)
+        has_nan = g.op.Greater(marks, np.array(0, np.float32))
+        return str(op.emit.Where(has_nan, np.array(np.nan).astype(dtype), pooled))
 
     return _pooled(op, windows, emit)
 
