@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -54,8 +56,25 @@ def test_check_writes_and_compares(
 ) -> None:
     target = tmp_path / "model.onnx"
     assert main(["convert", "model.keras", "-o", str(target), "--check"]) == ExitCode.OK
-    assert "agrees" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "agrees" in shown
+    assert "  input features: float32[batch, 4]" in shown.splitlines()
+    assert any(line.startswith("  output ") for line in shown.splitlines())
     assert target.is_file()
+
+
+def test_a_missing_file_is_told_without_tensorflow(tmp_path: Path) -> None:
+    code = "import sys; from yobx.__main__ import main; code = main(sys.argv[1:]); "
+    code += "print(code, *(m for m in ('tensorflow', 'keras', 'jax') if m in sys.modules))"
+    for command in (
+        ["convert", "absent.keras", "-o", str(tmp_path / "m.onnx")],
+        ["check", "a.keras"],
+    ):
+        done = subprocess.run(
+            [sys.executable, "-c", code, *command], capture_output=True, text=True, check=True
+        )
+        assert done.stdout.split()[-1] == str(int(ExitCode.USAGE)), done.stdout
+        assert "absent.keras" in done.stderr or "a.keras" in done.stdout
 
 
 def test_archive_with_code_needs_a_word_from_the_user(

@@ -164,6 +164,16 @@ def test_concrete_function() -> None:
         to_onnx(function, (A.astype(np.float64), {"a": A, "b": B}))
 
 
+def test_an_axis_that_keras_fixed_is_not_dynamic() -> None:
+    inputs = keras.Input((8, 8, 3))
+    model = keras.Model(inputs, keras.layers.GlobalAveragePooling2D()(inputs))
+    image = data(2, 8, 8, 3)
+    with pytest.raises(ArgumentError, match=r"'H' for axis 1 .*, which is fixed to 8 in"):
+        to_onnx(model, (image,), dynamic_shapes=({0: "B", 1: "H"},))
+    onx = to_onnx(model, (image,), dynamic_shapes=({0: "B"},))
+    agree(onx, [image.mean(axis=(1, 2))], image)
+
+
 class _Module(tf.Module):
     def __init__(self):
         super().__init__()
