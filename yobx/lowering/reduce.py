@@ -49,6 +49,13 @@ def reduce(
         x = _with_identity(g, kind, x, axes)
     emit = getattr(legal(g), f"Reduce{kind}")
     options: dict[str, Any] = {"keepdims": int(keepdims), "noop_with_empty_axes": 1}
+    if kind == "Mean" and _reduces_open_batch(g, x, axes):
+        # The mean of nothing is NaN; onnxruntime says zero.
+        count = g.op.ReduceProd(g.op.Gather(g.op.Shape(x), axes), keepdims=0)
+        none = g.op.Equal(count, np.array(0, np.int64))
+        nan = np.array(np.nan, numpy_dtype(g.get_type(x)))
+        mean = emit(x, axes, name=name, **options)
+        return str(legal(g).Where(none, nan, mean, outputs=outputs))
     if kind not in ("Max", "Min") or not is_float(g.get_type(x)):
         return str(emit(x, axes, outputs=outputs, name=name, **options))
     # onnxruntime's extremes skip NaN, frameworks give NaN.
@@ -57,6 +64,19 @@ def reduce(
     any_nan = g.op.Greater(g.op.ReduceMax(marks, axes, **options), np.float32(0))
     nan = np.array(np.nan, numpy_dtype(g.get_type(x)))
     return str(legal(g).Where(any_nan, nan, result, outputs=outputs))
+
+
+def _reduces_open_batch(g: GraphBuilder, x: str, axes: Axes) -> bool:
+    """Tell whether the first axis is reduced and may have no elements.
+
+    Other axes are places or time steps, of which there are some.
+    """
+    known = dims(g, x)
+    if known is None:
+        return True
+    if not known or known[0] is not None:
+        return False
+    return not isinstance(axes, np.ndarray) or any(int(a) % len(known) == 0 for a in axes.ravel())
 
 
 def _may_be_empty(g: GraphBuilder, x: str, axes: Axes) -> bool:

@@ -12,7 +12,7 @@ from yobx.xbuilder import GraphBuilder
 from .casts import cast
 from .dtypes import numpy_dtype
 from .legalise import legal
-from .shapes import rank
+from .shapes import dims, rank
 from .transcendental import in_float32, log1p
 
 __all__ = ["cumulative", "log_add_exp"]
@@ -44,7 +44,7 @@ def cumulative(
     """Return the running ``combine`` of ``x`` along ``axis``, beginning with ``start``.
 
     The other axes run as one, with a spare column: onnxruntime's Scan stops the process when an
-    item has no elements.
+    item has no elements. It fails when there is no item, so there is a spare one where that may be.
     """
     n = rank(g, x)
     axis %= n
@@ -55,11 +55,18 @@ def cumulative(
     length, others = g.op.Shape(value, end=1), g.op.Shape(value, start=1)
     columns = g.op.ReduceProd(others, keepdims=1)
     flat = g.op.Reshape(value, g.op.Concat(length, columns, axis=0), allowzero=1)
-    spare = legal(g).Pad(flat, np.array([0, 0, 0, 1], np.int64))
+    known = dims(g, value)
+    more = int(known is None or not known[0])
+    before, after = (more, 0) if reverse else (0, more)  # it comes last
+    spare = legal(g).Pad(flat, np.array([before, 0, after, 1], np.int64))
     width = g.op.Add(columns, np.array([1], np.int64))
     first = g.op.Expand(np.array([start], dtype), width)
     result = _scan(g, first, spare, combine, exclusive=exclusive, reverse=reverse)
     kept = g.op.Slice(result, np.array([0], np.int64), columns, np.array([1], np.int64))
+    if more:
+        start = np.array([before], np.int64)
+        end = g.op.Add(length, start)
+        kept = g.op.Slice(kept, start, end, np.array([0], np.int64))
     back = [int(i) for i in np.argsort(perm)]
     whole = g.op.Transpose(g.op.Reshape(kept, shape, allowzero=1), perm=back)
     return cast(g, whole, g.get_type(x))

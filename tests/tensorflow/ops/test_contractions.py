@@ -56,6 +56,16 @@ REDUCE_VARIANTS = [
     Case("sum_two", lambda x: tf.reduce_sum(x, [0, -1], keepdims=True), (X,), contraction=8),
     Case("sum_scalar", lambda x: tf.reduce_sum(x[0, 0, 0]), (X,)),
     Case("mean_none", lambda x: tf.reduce_mean(x, []), (X,)),
+    # The empty ones were found by the property tests.
+    Case("mean_empty", lambda x: tf.reduce_mean(x, 0, keepdims=True), (X,), contraction=8,
+         bindings=EMPTY),
+    Case("mean_empty_all", lambda x: tf.reduce_mean(x), (X,), contraction=8, bindings=EMPTY),
+    *(Case(f"{kind}_empty_{exclusive}_{reverse}",
+           lambda x, k=kind, e=exclusive, r=reverse: getattr(tf.math, k)(x, 0, e, r), (X,),
+           ulps=16, floor=4, bindings=EMPTY)
+      for kind in ("cumprod", "cumulative_logsumexp")
+      for exclusive in (False, True) for reverse in (False, True)),
+    Case("cumprod_nothing", tf.math.cumprod, (Arg("float64", (0,)),)),
     Case("max_nan", lambda x: tf.reduce_max(x, 1), (NAN,)),
     Case("min_nan", lambda x: tf.reduce_min(x, 1), (NAN,)),
     Case("max_empty", lambda x: tf.reduce_max(x, 1), (Arg("float32", ("n", 0)),)),
