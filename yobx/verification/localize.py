@@ -182,9 +182,31 @@ def _source_values(evidence: Evidence, names: list[str], found: Localization) ->
     if attempt.error is not None:
         found.reason += f"its values cannot be had: {one_line(attempt.error, 200)}; "
     found.method = f"values of the {evidence.source.framework} model by name" if theirs else ""
+    theirs = {
+        name: _aligned(evidence.ours(name), value)
+        for name, value in theirs.items()
+        if name in names
+    }
     for name, value in evidence.expected.items():
         theirs.setdefault(name, value)
     return theirs
+
+
+def _aligned(ours: Any, theirs: Any) -> Any:
+    """The source's value with its axes in the order of ours.
+
+    A converter may keep images with their channels first between convolutions, under the name that
+    the value has in the source, where channels are last. Where sizes do not tell, values do.
+    """
+    if isinstance(ours, list) and isinstance(theirs, list) and len(ours) == len(theirs):
+        return [_aligned(got, want) for got, want in zip(ours, theirs, strict=True)]
+    if not isinstance(ours, np.ndarray) or not isinstance(theirs, np.ndarray) or theirs.ndim < 3:
+        return theirs
+    orders = [theirs, np.moveaxis(theirs, -1, 1), np.moveaxis(theirs, 1, -1)]
+    fitting = [order for order in orders if order.shape == ours.shape]
+    if len(fitting) < 2 or ours.dtype != theirs.dtype or not is_float(ours.dtype):
+        return fitting[0] if fitting else theirs
+    return min(fitting, key=lambda order: _distance(ours, order))
 
 
 def _compared(
