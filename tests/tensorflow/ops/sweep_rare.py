@@ -67,4 +67,32 @@ RECURRENT = [
     # TensorFlow leaves outputs other than states and results as they are after the last step.
     for steps, clip, peephole, outputs in ((3, 0.0, True, None), (5, 0.4, False, (1, 6)))
 ]  # fmt: skip
-ROWS = [*RECURRENT, *RAGGED, *QUANTIZED]
+ENTRIES = [[0, 1], [1, 0], [2, 2]]
+SPARSE = [
+    *(Row("SparseConcat", {"indices": [np.array(ENTRIES), np.array([[0, 0], [1, 2]])],
+          "values": [Arg("float32", (3,)), Arg("float32", (2,))],
+          "shapes": [np.array([3, 3]), np.array([3, 3])]}, {"concat_dim": axis}, tag=str(axis))
+      for axis in (0, 1, -1)),
+    *(Row("SparseSlice", {"indices": ENTRIES, "values": Arg("float32", (3,)), "shape": [3, 4],
+          "start": start, "size": size}, tag=f"{start}{size}")
+      for start, size in (([1, 0], [5, 3]), ([0, 1], [2, 1]), ([5, 0], [2, 2]))),
+]  # fmt: skip
+IMAGES = Arg("float32", ("n", 5, 7, 2))
+FEW = ({"n": 5, "m": 7, "k": 3}, {"n": 1, "m": 2, "k": 1})
+IMAGING = [
+    *(Row("ExtractGlimpseV2", {"input": IMAGES, "size": np.array(size, np.int32),
+          "offsets": Arg("float32", ("n", 2), low, high)}, {"noise": "zero", "centered": centered,
+          "normalized": normalized, "uniform_noise": False},
+          tag=f"{size}{centered}{normalized}{high}", options={"bindings": FEW})
+      for size in ([3, 4], [2, 9])
+      for centered, normalized, low, high in ((True, True, -1.3, 1.3), (False, True, -0.3, 1.3),
+                                              (True, False, -8, 8), (False, False, -3, 9))),
+    Row("NonMaxSuppressionWithOverlaps", {"overlaps": Arg("float32", ("m", "m"), 0, 1),
+        "scores": Arg("float32", ("m",), 0, 1), "max_output_size": np.int32(3),
+        "overlap_threshold": 0.6, "score_threshold": 0.2}, options=E),
+    Row("NonMaxSuppressionWithOverlaps", {"overlaps": Arg("float32", ("m", "m"), 0, 1),
+        "scores": Arg("float32", ("m",), values=(0.5, 0.25, 0.5)),
+        "max_output_size": Arg("int32", (), 1, 3), "overlap_threshold": Arg("float32", (), 0, 1),
+        "score_threshold": Arg("float32", (), 0, 0.3)}, tag="given", only=(), options=E),
+]  # fmt: skip
+ROWS = [*SPARSE, *IMAGING, *RECURRENT, *RAGGED, *QUANTIZED]

@@ -42,6 +42,7 @@ _MODULES = (
     "shape_ops",
     "slicing",
     "sort",
+    "sparse_parts",
     "special",
     "spectral",
     "strings",

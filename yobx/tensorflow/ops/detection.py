@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from yobx.lowering import shapes
 from yobx.lowering.casts import cast, to_int64
+from yobx.lowering.looping import counted
 from yobx.tensorflow.ops._op import FLOATS32, INTS, attr, require_constant, unsupported
 from yobx.tensorflow.register import register_tf_op_converter
 from yobx.xbuilder import GraphBuilder
@@ -219,3 +221,32 @@ def _pixels(g: GraphBuilder, image: str, owner: str, y: str, x: str) -> str:
     ]
     index = g.op.Concat(*(g.op.Unsqueeze(p, np.array([-1], np.int64)) for p in parts), axis=-1)
     return str(g.op.GatherND(image, index))
+
+
+@register_tf_op_converter("NonMaxSuppressionWithOverlaps", dtypes=("float32", "int32"))
+def convert_nms_overlaps(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+    """Boxes kept, best first, when those that overlap kept ones too much are dropped."""
+    overlaps, scores, most, limit, least = (i.name for i in op.inputs)
+    size = g.op.Shape(scores)
+    _, order = g.op.TopK(scores, size, largest=1, sorted=1, outputs=2)
+    none = g.op.Expand(np.array(0, np.int64), size)
+    room = cast(g, shapes.scalar(g, most), np.int64)
+
+    def turn(
+        body: GraphBuilder, number: str, states: list[str]
+    ) -> tuple[Sequence[str], Sequence[str]]:
+        kept = states[0]
+        box = body.op.Gather(order, number)
+        close = body.op.Greater(body.op.Gather(overlaps, box, axis=0), limit)
+        hits = body.op.ReduceSum(body.op.Mul(cast(body, close, np.int64), kept), keepdims=0)
+        alone = body.op.Equal(hits, _ZERO)
+        good = body.op.Greater(body.op.Gather(scores, box), least)
+        fits = body.op.Less(body.op.ReduceSum(kept, keepdims=0), room)
+        chosen = body.op.And(body.op.And(alone, good), fits)
+        place = body.op.Unsqueeze(box, _FIRST)
+        update = body.op.Unsqueeze(cast(body, chosen, np.int64), _FIRST)
+        return [body.op.ScatterElements(kept, place, update, axis=0)], [chosen]
+
+    _, chosen = counted(g, shapes.scalar(g, size), [none], turn)
+    found = g.op.Squeeze(g.op.NonZero(chosen), _FIRST)
+    return cast(g, g.op.Gather(order, found), np.int32, outputs=outputs[:1])

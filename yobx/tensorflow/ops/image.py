@@ -24,6 +24,7 @@ from yobx.tensorflow.ops._op import (
     attr,
     constant,
     dims,
+    unsupported,
 )
 from yobx.tensorflow.register import register_tf_op_converter
 from yobx.xbuilder import GraphBuilder
@@ -172,3 +173,63 @@ def _kernel_weights(
         axis = OpenAxis(g, size, wanted)
     ratio, move = (_element(g, op.inputs[i].name, index) for i in (2, 3))
     return resample_dynamic.kernel_weights(axis, ratio, move, kernel=kernel, antialias=antialias)
+
+
+@register_tf_op_converter("ExtractGlimpseV2", dtypes=("float32", "int32"))
+def convert_glimpse(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+    """A window of each image around its own place, zeros outside of the image."""
+    noise = str(attr(op, "noise", "uniform"))
+    if noise != "zero":
+        unsupported(
+            op,
+            "what lies outside of the image must be zero, not random",
+            f"noise={noise!r}",
+            'Pass noise="zero".',
+        )
+    x, size = op.inputs[0].name, shapes.vector(g, op.inputs[1].name)
+    whole = g.op.Shape(x, start=1, end=3)
+    first = cast(g, _glimpse_corners(g, op, size, whole), np.int64)
+    zero, one = np.array(0, np.int64), np.array(1, np.int64)
+    index, inside = [], []
+    for i in (0, 1):
+        count = g.op.Range(zero, _element(g, size, i), one)
+        place = g.op.Add(g.op.Slice(first, np.array([i]), np.array([i + 1]), np.array([1])), count)
+        limit = _element(g, whole, i)
+        inside.append(g.op.And(g.op.GreaterOrEqual(place, zero), g.op.Less(place, limit)))
+        index.append(g.op.Max(g.op.Min(place, g.op.Sub(limit, one)), zero))
+    rows, columns = (
+        g.op.Unsqueeze(v, np.array([axis], np.int64)) for v, axis in zip(index, (2, 1), strict=True)
+    )
+    flat = g.op.Add(g.op.Mul(rows, _element(g, whole, 1)), columns)  # `(n, h, w)`
+    pixels = g.op.Reshape(
+        x,
+        g.op.Concat(
+            g.op.Shape(x, start=0, end=1),
+            g.op.ReduceProd(whole, keepdims=1),
+            g.op.Shape(x, start=3, end=4),
+            axis=0,
+        ),
+        allowzero=1,
+    )
+    picked = g.op.GatherND(pixels, g.op.Unsqueeze(flat, np.array([3], np.int64)), batch_dims=1)
+    seen = g.op.And(
+        g.op.Unsqueeze(inside[0], np.array([2], np.int64)),
+        g.op.Unsqueeze(inside[1], np.array([1], np.int64)),
+    )
+    mask = g.op.Unsqueeze(seen, np.array([3], np.int64))
+    return str(g.op.Where(mask, picked, np.float32(0), outputs=outputs[:1], name=op.name))
+
+
+def _glimpse_corners(g: GraphBuilder, op: Any, size: str, whole: str) -> str:
+    """Return where each window begins, float32 `(n, 2)`; places are of corners or of centres."""
+    places, half = op.inputs[2].name, np.float32(0.5)
+    extent = cast(g, whole, np.float32)
+    centered, normalized = bool(attr(op, "centered")), bool(attr(op, "normalized"))
+    if normalized:
+        places = g.op.Mul(places, extent)
+    if not centered:
+        return str(places)
+    if not normalized:
+        return str(g.op.Add(places, g.op.Mul(extent, half)))
+    middle = g.op.Add(g.op.Mul(places, half), g.op.Mul(extent, half))
+    return str(g.op.Sub(middle, g.op.Mul(cast(g, size, np.float32), half)))

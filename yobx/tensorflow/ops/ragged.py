@@ -144,7 +144,7 @@ def convert_sparse_reorder(
 ) -> str:
     """The same entries in row-major order."""
     index, values, shape = (i.name for i in op.inputs)
-    flat = _flat_positions(g, index, shape)
+    flat = flat_positions(g, index, shape)
     count = g.op.Shape(flat)
     _, order = g.op.TopK(flat, count, largest=0, sorted=1, outputs=2)
     g.op.Gather(index, order, axis=0, outputs=outputs[:1], name=op.name)
@@ -163,7 +163,8 @@ def _strides(g: GraphBuilder, shape: str) -> str:
     return str(g.op.ReduceProd(factors, _ONE, keepdims=0))
 
 
-def _flat_positions(g: GraphBuilder, index: str, shape: str) -> str:
+def flat_positions(g: GraphBuilder, index: str, shape: str) -> str:
+    """Return the place of each entry of a sparse tensor in row-major order, int64."""
     return str(g.op.ReduceSum(g.op.Mul(index, _strides(g, shape)), _ONE, keepdims=0))
 
 
@@ -177,7 +178,7 @@ def convert_sparse_reshape(
     open_one = g.op.Less(wanted, np.array(0, np.int64))
     known = g.op.ReduceProd(g.op.Where(open_one, np.array(1, np.int64), wanted), keepdims=1)
     sizes = g.op.Where(open_one, g.op.Div(total, known), wanted)
-    flat = g.op.Unsqueeze(_flat_positions(g, index, shape), _ONE)
+    flat = g.op.Unsqueeze(flat_positions(g, index, shape), _ONE)
     g.op.Mod(g.op.Div(flat, _strides(g, sizes)), sizes, outputs=outputs[:1], name=op.name)
     return str(g.op.Identity(sizes, outputs=outputs[1:2]))
 
