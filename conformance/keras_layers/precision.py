@@ -16,6 +16,12 @@ _UNITS = {"units": 3, "recurrent_initializer": "glorot_uniform"}
 # One element more or less in a sum of squares moves all that is divided by it.
 _SUMS: dict[str, Any] = {"norm": 4.0, "reason": "a sum rounds once for all of its row"}
 
+_MANY_STEPS = {"Conv2DTranspose", "LSTM", "GRU", "SimpleRNN"}
+_STEPWISE: dict[str, Any] = {
+    "norm": 4.0,
+    "reason": "TensorFlow rounds to sixteen bits after each step of a sum, onnxruntime at its end",
+}
+
 
 def entries() -> Iterator[Entry]:
     """Every entry about precision."""
@@ -48,11 +54,11 @@ def _policy(policy: str) -> Iterator[Entry]:
         ("UpSampling2D", _IMAGE, {"interpolation": "bilinear"}),
         ("Resizing", _IMAGE, {"height": 5, "width": 9}),
     ):
-        yield layer(kind, data, **arguments, dtype=policy, label="policy")
+        options = _STEPWISE if kind in _MANY_STEPS else {}
+        yield layer(kind, data, **arguments, dtype=policy, label="policy", options=options)
     for kind in ("UnitNormalization", "Softmax"):
         yield layer(kind, _STEPS, dtype=policy, label="policy", options=_SUMS)
-    for data, other in ((_STEPS, _STEPS),):
-        yield layer("MultiHeadAttention", data, other, num_heads=2, key_dim=3, dtype=policy)
+    yield layer("MultiHeadAttention", _STEPS, _STEPS, num_heads=2, key_dim=3, dtype=policy)
 
 
 def _quantised() -> Iterator[Entry]:
