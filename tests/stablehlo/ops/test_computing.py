@@ -186,6 +186,20 @@ WINDOWS = [
         has=("MaxPool",),
     ),
     Case(
+        "max pool of symbolic sides",
+        lambda x: lax.reduce_window(x, -jnp.inf, lax.max, (1, 2, 3, 1), (1, 2, 2, 1), "SAME"),
+        lambda n: (normal(2, n + 3, n, 3),),
+        ({1: "m", 2: "n"},),
+        has=("MaxPool",),
+    ),
+    Case(
+        "sum pool of a symbolic side",
+        lambda x: lax.reduce_window(x, 0.0, lax.add, (3, 1), (2, 1), "SAME"),
+        one,
+        N,
+        LOOSE,
+    ),
+    Case(
         "min pool of NaN and infinities",
         lambda x: lax.reduce_window(x, jnp.inf, lax.min, (1, 2, 3, 1), (1, 2, 2, 1), "SAME"),
         lambda n: (_odd(n, 8, 7, 3),),

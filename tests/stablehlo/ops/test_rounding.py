@@ -19,6 +19,10 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "cumprod": lambda x: lax.cumprod(x, 1),
     "sum": lambda x: lax.reduce(x, x.dtype.type(3), lax.add, (0,)),
     "sum of all": lambda x: lax.reduce(x, x.dtype.type(0), lax.add, (0, 1)),
+    "windows": lambda x: lax.reduce_window(x, x.dtype.type(2), lax.add, (3, 2), (2, 1), "VALID"),
+    "products of windows": lambda x: lax.reduce_window(
+        x, x.dtype.type(1), lax.mul, (3, 3), (1, 1), "VALID"
+    ),
     "product": lambda x: lax.reduce(x, x.dtype.type(1), lax.mul, (1,)),
 }
 

@@ -26,6 +26,8 @@ from .slicing import pad_or_crop, spread_apart
 
 Pooling = Callable[[str, Window, list[tuple[int, int]]], str]
 _HALVES = ("float16", "bfloat16")
+#: Beyond this the windows of half precision are combined along one axis after the other.
+_PLACES = 64
 _EMITTERS = {"add": "Add", "mul": "Mul", "max": "Max", "min": "Min"}
 
 
@@ -74,6 +76,9 @@ def convert_dynamic_reduce_window(g: GraphBuilder, op: Op) -> Any:
     windows = _given_windows(op)
     if windows is not None:
         return _reduce_window(view, block, windows)
+    found = _padded_at_run_time(op)
+    if found is not None:
+        return _reduce_window(found[0], block, found[1])
     axis, backwards = _run_axis(op)
     return cumulative(view, block, view.x(), axis, reverse_order=backwards)
 
@@ -112,12 +117,28 @@ def _given_windows(op: Op) -> _Windows | None:
     return _Windows(dims, strides, dilations, base, pads[::2], pads[1::2])
 
 
+def _padded_at_run_time(op: Op) -> tuple[Op, _Windows] | None:
+    """The operand with its padding, and windows without any, if only the padding is unknown."""
+    given = [op.static_ints(i) for i in range(2, 6)]
+    rank = op.in_type().rank
+    if None in given or op.flat_values(6) is not None or given[2] != (1,) * rank:
+        return None
+    dims, strides, base, dilations = (column or () for column in given)
+    g = op.g
+    columns = g.op.Transpose(cast(g, op.x(6), np.int64), perm=[1, 0])
+    pads = g.op.Reshape(columns, np.array([-1]))
+    padded = op.emit.Pad(op.x(), pads, op.inputs[1].compact)
+    kind = ir.TensorType((None,) * rank, op.in_type().dtype)
+    view = Op(op.source, op.scope, [full_tensor(str(padded), kind), op.inputs[1]])
+    return view, _Windows(dims, strides, dilations, base, (0,) * rank, (0,) * rank)
+
+
 def _run_axis(op: Op) -> tuple[int, bool]:
     """The axis along which windows of symbolic size are all that comes before, or after."""
     sizes, rank = op.dims(0), op.in_type().rank
     window = op.flat_values(2) or (None,) * rank
     padding = op.flat_values(6) or (None,) * (2 * rank)
-    axis = next(i for i, v in enumerate(window) if v is None or not v.is_int())
+    axis = next((i for i, v in enumerate(window) if v is None or not v.is_int()), 0)
     size = sizes[axis]
     sides = [p is not None and size is not None and p == size - 1 for p in padding[2 * axis :][:2]]
     if size is None or window[axis] != size or sides not in ([True, False], [False, True]):
@@ -178,7 +199,13 @@ def cumulative(op: Op, block: ir.Block, x: str, axis: int, *, reverse_order: boo
 
 
 def running(
-    op: Op, block: ir.Block, x: tuple[str, ...], axis: int, *, reverse_order: bool
+    op: Op,
+    block: ir.Block,
+    x: tuple[str, ...],
+    axis: int,
+    *,
+    reverse_order: bool,
+    last: bool = False,
 ) -> tuple[str, ...]:
     """Emit a ``Scan`` that combines each slice with the state and puts the state out.
 
@@ -188,12 +215,13 @@ def running(
         x: The parts of the operand: one, or two of complex numbers.
         axis: Where slices are taken.
         reverse_order: Whether the last slice comes first.
+        last: Whether only the last state is wanted.
 
     Returns:
         The parts of the result.
     """
     g, kind, count = op.g, op.out_type(), len(x)
-    rest = [i for i in range(kind.rank) if i != axis]
+    rest = [i for i in range(g.get_rank(x[0]) or 0) if i != axis]
     sizes = g.op.Gather(g.op.Shape(x[0]), np.array(rest, dtype=np.int64))
     starts = [g.op.Expand(part.compact, sizes) for part in op.parts[1]]
     names = [g.unique_name(hint) for hint in ("state",) * count + ("row",) * count]
@@ -203,13 +231,16 @@ def running(
     tensors = [full_tensor(n, ir.TensorType((), kind.dtype)) for n in names]
     made = scope.run(block, [tuple(tensors[:count]), tuple(tensors[count:])])[0]
     results = [part.full(body, scope.lineage) for part in made]
-    for hint in ("next", "out"):
+    for hint in ("next",) if last else ("next", "out"):
         for result in results:
             body.make_tensor_output(body.unique_name(hint), source=result)
-    keywords: dict[str, Any] = {
-        "scan_input_axes": [axis] * count,
-        "scan_output_axes": [axis] * count,
-    }
+    keywords: dict[str, Any] = {"scan_input_axes": [axis] * count}
+    if last:
+        made_last = g.op.Scan(
+            *starts, *x, body=body, num_scan_inputs=count, outputs=count, **keywords
+        )
+        return (made_last,) if isinstance(made_last, str) else tuple(made_last)
+    keywords["scan_output_axes"] = [axis] * count
     if reverse_order:
         keywords |= {
             "scan_input_directions": [1] * count,
@@ -322,6 +353,12 @@ def _by_slices(op: Op, block: ir.Block, windows: _Windows) -> str:
     kind = monoid(block)
     if _is_whole(op, windows) and kind in _EMITTERS:
         return _whole_axes(op, block, x, windows, kind)
+    places = list(np.ndindex(*windows.sizes))
+    if op.out_dtype().name in _HALVES and kind in ("add", "mul") and len(places) <= _PLACES:
+        # XLA rounds after every element, row after row; onnxruntime only where a loop turns
+        parts = [_at_place(op.g, x, windows, place) for place in places]
+        rows = op.g.op.Concat(*(op.g.op.Unsqueeze(p, np.array([0])) for p in parts), axis=0)
+        return running(op, block, (str(rows),), 0, reverse_order=False, last=True)[0]
     result = ""
     for axis in windows.active:
         result = _along(op, block, result or x, windows, axis)
