@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+import tomllib
+from pathlib import Path
+
 import numpy as np
 import pytest
 from onnx import TensorProto, helper
 
 from tests.verification.models import copied, model, network, node_of, value
-from yobx.verification import check_conversion
+from yobx.verification import check_conversion, tolerances
 from yobx.verification.comparison import compare
 from yobx.verification.error_classes import classify
 from yobx.verification.runner import Session, exposed
@@ -262,3 +265,12 @@ def test_the_factor_of_a_normalisation_is_one_for_all_layers() -> None:
     alone, together = spread(folded=False) / unit, spread(folded=True) / unit
     assert together > 20 * 2.0 / np.sqrt(3) * 0.5  # rounding in one direction
     assert together > 1.2 * alone
+
+
+def test_limits_have_headroom_over_what_right_conversions_need() -> None:
+    path = Path(tolerances.__file__).with_name("tolerances.toml")
+    seen = tomllib.loads(path.read_text(encoding="utf-8"))["model"]["seen"]
+    assert len(seen) >= 10
+    for name in ("elementwise", "rms"):
+        worst, limit = max(row[name] for row in seen), getattr(TABLE, name)
+        assert 1.4 * worst <= limit <= 5 * worst  # neither a false alarm nor a blind eye
