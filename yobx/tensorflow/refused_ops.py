@@ -126,8 +126,8 @@ CLASSES = (
     ),
     RefusedClass(
         "Quantized arithmetic of old kernels",
-        "TensorFlow's ``quint8`` and ``qint`` types have no ONNX tensors; ``FakeQuant`` and "
-        "``QuantizeAndDequantize`` have converters.",
+        "Arithmetic on levels with ranges that travel along; quantising, dequantising, "
+        "``QuantizedMatMul``, ``FakeQuant`` and ``QuantizeAndDequantize`` have converters.",
         r"Quantize.*|Quantized.*|Dequantize|Requantiz.*|UniformQuantiz.*|UniformDequantize"
         r"|UniformRequantize",
     ),

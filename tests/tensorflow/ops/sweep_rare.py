@@ -95,4 +95,13 @@ IMAGING = [
         "max_output_size": Arg("int32", (), 1, 3), "overlap_threshold": Arg("float32", (), 0, 1),
         "score_threshold": Arg("float32", (), 0, 0.3)}, tag="given", only=(), options=E),
 ]  # fmt: skip
-ROWS = [*SPARSE, *IMAGING, *RECURRENT, *RAGGED, *QUANTIZED]
+CHOSEN = [
+    *(Row(kind, {"value": Arg("float32", ("n", 7, 9, 2), -20, 20)}, {"pooling_ratio": [
+          1.0, 1.4, 1.7, 1.0], "deterministic": True, "seed": 3, "seed2": 5,
+          "overlapping": overlapping, "pseudo_random": pseudo}, tag=f"{overlapping}{pseudo}",
+          only=("T",) if overlapping else (), ulps=8, outputs=(0,), options={"floor": 8.0})
+      for kind in ("FractionalMaxPool", "FractionalAvgPool")
+      for overlapping, pseudo in ((False, True), (True, False))),
+    Row("SobolSample", {"dim": np.int32(3), "num_results": np.int32(5), "skip": np.int32(2)}),
+]  # fmt: skip
+ROWS = [*CHOSEN, *SPARSE, *IMAGING, *RECURRENT, *RAGGED, *QUANTIZED]

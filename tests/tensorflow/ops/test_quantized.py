@@ -95,3 +95,35 @@ def there_and_back() -> Iterator[Case]:
 @pytest.mark.parametrize("case", list(there_and_back()), ids=lambda c: c.name)
 def test_quantized(case: Case) -> None:
     check(case)
+
+
+def products() -> Iterator[Case]:
+    for a_side, b_side in ((False, False), (True, False), (False, True)):
+
+        def function(x, y, a_side=a_side, b_side=b_side):
+            x = tf.transpose(x) if a_side else x
+            y = tf.transpose(y) if b_side else y
+            first, second = (
+                tf.raw_ops.QuantizeV2(input=v, min_range=low, max_range=4.5, T=tf.quint8)
+                for v, low in ((x, -3.3), (y, -1.7))
+            )
+            product = tf.raw_ops.QuantizedMatMul(
+                a=first.output,
+                b=second.output,
+                min_a=first.output_min,
+                max_a=first.output_max,
+                min_b=second.output_min,
+                max_b=second.output_max,
+                transpose_a=a_side,
+                transpose_b=b_side,
+            )
+            levels, low, high = product
+            return levels, low, high
+
+        args = (Arg("float32", ("n", 4), -3, 4), Arg("float32", (4, "m"), -1, 4))
+        yield Case(f"matmul-{a_side}-{b_side}", function, args, ulps=2)
+
+
+@pytest.mark.parametrize("case", list(products()), ids=lambda c: c.name)
+def test_products(case: Case) -> None:
+    check(case)

@@ -20,6 +20,7 @@ _MODULES = (
     "elementwise",
     "factorisations",
     "float_bits",
+    "fractional",
     "frames",
     "gather_scatter",
     "gradients",

@@ -196,3 +196,34 @@ def convert_uniform_dequantize(
     scale, zero = _per_axis(g, op, 1), _per_axis(g, op, 2)
     steps = g.op.Sub(cast(g, op.inputs[0].name, np.int32), zero)
     return str(g.op.Mul(cast(g, steps, F), scale, outputs=outputs[:1], name=op.name))
+
+
+def _zero_level(g: GraphBuilder, low: str, high: str, ends: tuple[int, int]) -> tuple[str, str]:
+    """Return the level that stands for zero, int32, and the size of one level."""
+    span = g.op.Sub(high, low)
+    scale = g.op.Div(np.float64(ends[1] - ends[0]), g.op.Cast(span, to=11))
+    first = g.op.Cast(g.op.Mul(g.op.Cast(low, to=11), scale), to=1)
+    zero = g.op.Sub(F(ends[0]), _round_away(g, first))
+    return cast(g, zero, np.int32), str(g.op.Div(span, F(ends[1] - ends[0])))
+
+
+@register_tf_op_converter(
+    "QuantizedMatMul", dtypes={"T1": ("quint8",), "T2": ("quint8",), "Toutput": ("qint32",)}
+)
+def convert_quantized_matmul(
+    g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any
+) -> str:
+    """Product of two quantised matrices as 32-bit levels, and the range of these."""
+    a, b, *limits = (i.name for i in op.inputs)
+    ends = _limits(np.uint8)
+    sides, size = [], None
+    for name, (low, high), flag in zip(
+        (a, b), (limits[:2], limits[2:]), ("transpose_a", "transpose_b"), strict=True
+    ):
+        zero, level = _zero_level(g, low, high, ends)
+        side = g.op.Sub(cast(g, name, np.int32), zero)
+        sides.append(g.op.Transpose(side, perm=[1, 0]) if bool(attr(op, flag)) else side)
+        size = level if size is None else g.op.Mul(size, level)
+    for name, end in zip(outputs[1:], _limits(np.int32), strict=True):
+        g.op.Mul(size, F(end), outputs=[name])
+    return str(g.op.MatMul(*sides, outputs=outputs[:1], name=op.name))
