@@ -13,6 +13,7 @@ from google.protobuf import text_format
 from tests.tensorflow.helpers import agree, data, dims, names_of
 from yobx.errors import ArgumentError, UnsupportedOpError
 from yobx.tensorflow import load_graph_def, to_onnx
+from yobx.verification import check_conversion
 
 WEIGHTS = data(3, 2, seed=3)
 
@@ -64,6 +65,7 @@ def test_files(frozen: Any, tmp_path: Path, suffix: str) -> None:
     else:
         path.write_text(text_format.MessageToString(frozen))
     assert names_of(to_onnx(path)) == (["x", "bias"], ["sums", "scores"])
+    check_conversion(path).raise_if_failed()
     with pytest.raises(ArgumentError, match="signature belongs to a SavedModel"):
         to_onnx(path, signature="serving_default")
 

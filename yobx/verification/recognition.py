@@ -64,10 +64,11 @@ def find_source(model: Any, *, reference: Any = None, name: str = "") -> Source:
 
 
 def _from_path(path: Path, name: str) -> Source:
-    known = path.suffix in {".keras", ".h5"} or (path / "saved_model.pb").is_file()
+    known = path.suffix in {".keras", ".h5", ".pb", ".pbtxt"} or (path / "saved_model.pb").is_file()
     if not known or not path.exists():
         raise ArgumentError(
-            "a path must be a .keras or .onnx file, or a SavedModel folder (with saved_model.pb). "
+            "a path must be a .keras or .onnx file, a frozen graph (.pb), or a SavedModel folder "
+            "(with saved_model.pb). "
             f"Received: {str(path)!r}, "
             f"{'which is neither' if path.exists() else 'which does not exist'}.",
             argument="model",
