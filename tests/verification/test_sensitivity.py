@@ -11,8 +11,9 @@ from tests.verification.models import copied, model, network, node_of, value
 from yobx.verification import check_conversion, tolerances
 from yobx.verification.comparison import compare
 from yobx.verification.error_classes import classify
+from yobx.verification.noise import noisy_model
 from yobx.verification.runner import Session, exposed
-from yobx.verification.sensitivity import Sensitivity, noisy_model
+from yobx.verification.sensitivity import Sensitivity
 from yobx.verification.tolerances import load_tolerances
 from yobx.verification.value_types import value_dtypes
 

@@ -1,0 +1,306 @@
+"""The noisy twin of a model: rounding made large enough to be seen.
+
+Rounding is a function of the value, so the noise is too: a sine of the value, far out, with a phase
+of its own for every node and run. Equal values get equal noise, which then adds up in a mean as
+their rounding does; different values get noise that is as good as random. It is computed inside the
+graph, so bodies of loops get fresh noise in each iteration and the weights are never copied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+from yobx.verification.dtypes import is_float, widen
+from yobx.verification.error_classes import node_class, subgraphs
+from yobx.verification.tolerances import Tolerances
+from yobx.verification.value_types import value_dtypes
+
+__all__ = ["noisy_model"]
+
+_UNIT: dict[int | None, float] = {
+    TensorProto.FLOAT: 2.0**-24,
+    TensorProto.DOUBLE: 2.0**-53,
+    TensorProto.FLOAT16: 2.0**-11,
+    TensorProto.BFLOAT16: 2.0**-8,
+}
+_NAMES: dict[int, str] = {TensorProto.FLOAT: "float32", TensorProto.DOUBLE: "float64"}
+_LOW = frozenset({TensorProto.FLOAT16, TensorProto.BFLOAT16})
+# A sine of amplitude a varies as much as a uniform number in +-a/_SINE.
+_SINE = float(np.sqrt(2.0 / 3.0))
+# Values that differ by a ten-thousandth of the largest get noise of their own.
+_FREQUENCY = 5e4
+_FARTHEST = 1e30
+_NEVER_NOISED = frozenset(
+    {"RandomUniform", "RandomNormal", "RandomUniformLike", "RandomNormalLike"}
+)
+
+
+@dataclass
+class _Noise:
+    """Writes the noisy twin of a graph."""
+
+    tolerances: Tolerances
+    dtypes: Mapping[str, int]
+    amplification: float
+    provider: str
+    seed: int
+    counter: int = 0
+    noised: int = 0
+    factors: dict[int, str] = field(default_factory=dict)
+    scales: Mapping[str, float] = field(default_factory=dict)
+
+    def graph(self, nodes: Sequence[onnx.NodeProto]) -> list[onnx.NodeProto]:
+        """The noisy nodes of one graph."""
+        result: list[onnx.NodeProto] = []
+        for node in nodes:
+            result.extend(self._node(node))
+        return result
+
+    def _node(self, original: onnx.NodeProto) -> list[onnx.NodeProto]:
+        node = onnx.NodeProto()
+        node.CopyFrom(original)
+        bodies = list(subgraphs(node))
+        for body in bodies:
+            noisy = self.graph(body.node)
+            del body.node[:]
+            body.node.extend(noisy)
+            del body.value_info[:]
+        label = node_class(original, self.tolerances)
+        outputs = [o for o in node.output if o and self.dtypes.get(o) in _UNIT]
+        if bodies or label == "exact" or not outputs or node.op_type in _NEVER_NOISED:
+            return [node]
+        before = self._input_noise(node) if label == "composite" else []
+        after: list[onnx.NodeProto] = []
+        renamed = {name: f"{name}__rounded" for name in outputs}
+        for i, name in enumerate(node.output):
+            node.output[i] = renamed.get(name, name)
+        low = any(self.dtypes[name] in _LOW for name in outputs)
+        if label == "contraction" and not low:
+            after += self._condition_noise(node, outputs[0])
+        else:
+            ulp = self.tolerances.noise.get(label, self.tolerances.noise["transcendental"])
+            for name in outputs:
+                after += self._relative_noise(renamed[name], name, ulp, original.op_type)
+        self.noised += 1
+        if _has_factor(original) and not low:
+            after.append(self._common_factor(after[-1], outputs[0]))
+        return [*before, node, *after]
+
+    def _common_factor(self, last: onnx.NodeProto, output: str) -> onnx.NodeProto:
+        """Scales the output by the noise that all factors of normalisations share."""
+        dtype = self.dtypes[output]
+        last.output[0] = self._name(output)
+        factor = self.factors.setdefault(dtype, f"factor{dtype}__noise")
+        return helper.make_node("Mul", [last.output[0], factor], [output])
+
+    def common_factors(self) -> list[onnx.NodeProto]:
+        """The nodes that draw the factors; they come first."""
+        nodes = []
+        for dtype, name in self.factors.items():
+            width = self.tolerances.noise["factor"] * _UNIT[dtype] * self.amplification
+            draw = helper.make_node(
+                "RandomUniform",
+                [],
+                [name],
+                dtype=dtype,
+                shape=[1],
+                low=1.0 - width,
+                high=1.0 + width,
+                seed=float(self.seed * 7919),
+            )
+            nodes.append(draw)
+        return nodes
+
+    def _input_noise(self, node: onnx.NodeProto) -> list[onnx.NodeProto]:
+        """Gives a composite operator its own, rounded copies of its float inputs."""
+        nodes: list[onnx.NodeProto] = []
+        # A rounded exponent would turn an exact square into a power of a negative base.
+        last = 1 if node.op_type == "Pow" else len(node.input)
+        for i, name in enumerate(list(node.input)[:last]):
+            dtype = self.dtypes.get(name)
+            if name and dtype in _UNIT and dtype not in _LOW:
+                copy = self._name(name)
+                nodes += self._relative_noise(name, copy, self.tolerances.noise["inputs"], "")
+                node.input[i] = copy
+        return nodes
+
+    def _condition_noise(self, node: onnx.NodeProto, output: str) -> list[onnx.NodeProto]:
+        twin = onnx.NodeProto()
+        twin.CopyFrom(node)
+        twin.name = ""
+        nodes: list[onnx.NodeProto] = []
+        for i, name in enumerate(twin.input):
+            if name and self.dtypes.get(name) in _UNIT:
+                absolute = self._name(name)
+                nodes.append(helper.make_node("Abs", [name], [absolute]))
+                twin.input[i] = absolute
+        condition = self._name(output)
+        del twin.output[:]
+        twin.output.append(condition)
+        unit = _UNIT[self.dtypes[output]]
+        width = self.tolerances.noise["contraction"] * unit * self.amplification
+        noise, error = self._name(output), self._name(output)
+        reach: list[onnx.NodeProto] = []
+        if node.op_type == "Resize":
+            reach, condition = self._reach_of_resize(twin, condition, self.dtypes[output])
+        return [
+            *nodes,
+            twin,
+            *reach,
+            *self._spread(f"{output}__rounded", noise, 0.0, width, self.dtypes[output]),
+            helper.make_node("Mul", [condition, noise], [error]),
+            helper.make_node("Add", [f"{output}__rounded", error], [output]),
+        ]
+
+    def _reach_of_resize(
+        self, node: onnx.NodeProto, condition: str, dtype: int
+    ) -> tuple[list[onnx.NodeProto], str]:
+        """Coordinates are rounded too, by more in a larger image: neighbours get another weight."""
+        one, shape, sizes, largest, factor = (self._name(condition) for _ in range(5))
+        peak, moved, total = (self._name(condition) for _ in range(3))
+        axes = next((a.ints for a in node.attribute if a.name == "axes"), None)
+        nodes = [helper.make_node("Constant", [], [one], value_ints=[1])]
+        if axes:
+            whole, places = self._name(condition), self._name(condition)
+            nodes += [
+                helper.make_node("Shape", node.input[:1], [whole]),
+                helper.make_node("Constant", [], [places], value_ints=list(axes)),
+                helper.make_node("Gather", [whole, places], [shape]),
+            ]
+        else:
+            nodes.append(helper.make_node("Shape", node.input[:1], [shape], start=2))
+        nodes += [
+            helper.make_node("Concat", [one, shape], [sizes], axis=0),
+            helper.make_node("ReduceMax", [sizes], [largest], keepdims=0),
+            helper.make_node("Cast", [largest], [factor], to=dtype),
+            helper.make_node("ReduceMax", node.input[:1], [peak], keepdims=0),
+            helper.make_node("Mul", [peak, factor], [moved]),
+            helper.make_node("Add", [condition, moved], [total]),
+        ]
+        return nodes, total
+
+    def _relative_noise(
+        self, source: str, target: str, ulp: float, op_type: str
+    ) -> list[onnx.NodeProto]:
+        dtype = self.dtypes.get(source, self.dtypes.get(target, TensorProto.FLOAT))
+        width = ulp * _UNIT[dtype] * self.amplification
+        name = _NAMES.get(dtype, "float16")
+        absolute = self.tolerances.absolute(op_type, name, self.provider) * self.amplification
+        noise = self._name(target)
+        nodes: list[onnx.NodeProto] = []
+        wide, result = source, target
+        if dtype in _LOW:
+            wide, result = self._name(source), self._name(target)
+            nodes.append(helper.make_node("Cast", [source], [wide], to=TensorProto.FLOAT))
+        kind = int(TensorProto.FLOAT) if dtype in _LOW else dtype
+        nodes += self._spread(wide, noise, 1.0, width, kind)
+        if absolute:
+            scaled, shift = self._name(target), self._name(target)
+            nodes.append(helper.make_node("Mul", [wide, noise], [scaled]))
+            nodes += self._spread(wide, shift, 0.0, absolute, kind)
+            nodes.append(helper.make_node("Add", [scaled, shift], [result]))
+        else:
+            nodes.append(helper.make_node("Mul", [wide, noise], [result]))
+        if dtype in _LOW:
+            nodes.append(helper.make_node("Cast", [result], [target], to=dtype))
+        return nodes
+
+    def _spread(
+        self, value: str, output: str, middle: float, width: float, dtype: int
+    ) -> list[onnx.NodeProto]:
+        """Noise around `middle` that depends on the value; `width` as that of a uniform one."""
+        frequency = _FREQUENCY / self.scales.get(value.partition("__")[0], 1.0)
+        numbers = (0.0, frequency, -_FARTHEST, _FARTHEST, width * _SINE, middle)
+        names = [self._name(output) for _ in numbers]
+        zero, factor, least, most, amplitude, offset = names
+        kind = helper.tensor_dtype_to_np_dtype(dtype)
+        nodes = [
+            helper.make_node(
+                "Constant", [], [name], value=numpy_helper.from_array(np.array(number, kind))
+            )
+            for name, number in zip(names, numbers, strict=True)
+        ]
+        phase, turned, moved, above, bounded, wave, scaled = (self._name(output) for _ in range(7))
+        seed = float(self.seed * 7919 + self.counter)
+        steps = (
+            ("Mul", [value, factor], turned),
+            ("Add", [turned, phase], moved),
+            ("Max", [moved, least], above),  # an infinity would become NaN
+            ("Min", [above, most], bounded),
+            ("Sin", [bounded], wave),
+            ("Mul", [wave, amplitude], scaled),
+            ("Add", [scaled, offset], output),
+        )
+        return [
+            *nodes,
+            helper.make_node(
+                "RandomUniformLike", [zero], [phase], low=-np.pi, high=np.pi, seed=seed
+            ),
+            *(helper.make_node(op_type, inputs, [name]) for op_type, inputs, name in steps),
+        ]
+
+    def _name(self, hint: str) -> str:
+        self.counter += 1
+        return f"{hint}__noise{self.counter}"
+
+
+def _magnitude(value: Any) -> float:
+    """The largest finite magnitude, 1 where there is none."""
+    if not isinstance(value, np.ndarray) or not is_float(value.dtype) or not value.size:
+        return 1.0
+    wide = np.abs(widen(value))
+    return float(np.max(wide, initial=0.0, where=np.isfinite(wide))) or 1.0
+
+
+def _has_factor(node: onnx.NodeProto) -> bool:
+    folded = any(prop.key == "yobx.folded" for prop in node.metadata_props)
+    return folded or node.op_type == "BatchNormalization"
+
+
+def _amplification(model: onnx.ModelProto, dtypes: Mapping[str, int]) -> float:
+    """How much larger than rounding the noise is: it stands out, and stays linear."""
+    present = set(dtypes.values())
+    if present & _LOW:
+        return 2.0
+    if TensorProto.FLOAT in present:
+        return 16.0
+    return 2.0**33
+
+
+def noisy_model(
+    model: onnx.ModelProto,
+    tolerances: Tolerances,
+    *,
+    provider: str,
+    seed: int,
+    clean: Mapping[str, Any] | None = None,
+) -> tuple[onnx.ModelProto, float, int]:
+    """The noisy twin of a model.
+
+    Args:
+        model: The model; it is not changed.
+        tolerances: The table with the noise of each class.
+        provider: Execution provider, for documented exceptions.
+        seed: Seed of the noise.
+        clean: Values without noise, for their magnitudes.
+
+    Returns:
+        The twin, the amplification of its noise, and how many nodes are noised.
+    """
+    dtypes = value_dtypes(model)
+    amplification = _amplification(model, dtypes)
+    scales = {name: _magnitude(value) for name, value in (clean or {}).items()}
+    noise = _Noise(tolerances, dtypes, amplification, provider, seed, scales=scales)
+    twin = onnx.ModelProto()
+    twin.CopyFrom(model)
+    nodes = noise.graph(model.graph.node)
+    del twin.graph.node[:]
+    del twin.graph.value_info[:]
+    twin.graph.node.extend([*noise.common_factors(), *nodes])
+    return twin, amplification, noise.noised
