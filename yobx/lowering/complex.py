@@ -37,9 +37,13 @@ def to_pairs(value: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 
 def pack(g: GraphBuilder, real: str, imaginary: str, outputs: list[str] | None = None) -> str:
-    """Return pairs of two real tensors of one shape."""
+    """Return pairs of two real tensors that broadcast."""
     both = [g.op.Unsqueeze(x, _LAST) for x in (real, imaginary)]
-    return str(g.op.Concat(*both, axis=-1, outputs=outputs))
+    shape = g.get_shape(real)
+    if shape.has_rank() and shape == g.get_shape(imaginary):
+        return str(g.op.Concat(*both, axis=-1, outputs=outputs))
+    first = np.array([True, False])
+    return str(legal(g).Where(first, *both, outputs=outputs))
 
 
 def parts(g: GraphBuilder, x: str) -> tuple[str, str]:

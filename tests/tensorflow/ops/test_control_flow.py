@@ -45,6 +45,11 @@ def cases(i: Any, x: Any) -> Any:
     return tf.switch_case(i - 3, branches), tf.switch_case(i + 9, branches)
 
 
+def last_of_four(i: Any, x: Any) -> Any:
+    branches = [lambda: x + 1.0, lambda: x * 2.0, lambda: x[::-1]]
+    return tf.switch_case(i - 3, branches, default=lambda: x[:1])
+
+
 def counted(n: Any, x: Any) -> Any:
     return tf.while_loop(lambda i, y: i < n, lambda i, y: (i + 1, y @ WEIGHTS * 0.5 + 1.0), [0, x])
 
@@ -193,6 +198,7 @@ CASES = [
     row("if_nested", nested, FLAG, X),
     row("if_sizes", sizes_differ, OFF, X),
     row("case", cases, COUNT, X),
+    row("case_of_four", last_of_four, COUNT, X),
     row("counted", counted, COUNT, X, bindings=EMPTY),
     row("counted_never", counted, NONE, X),
     row("data_dependent", data_dependent, X),

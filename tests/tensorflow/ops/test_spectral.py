@@ -23,6 +23,7 @@ ARITHMETIC = [
     Case("mul", lambda a, b: pairs(tf.complex(a, b) * tf.complex(b, a)), (A, B), contraction=4),
     Case("add", lambda a, b: pairs(tf.complex(a, b) + 1j - tf.complex(b, -a)), (A, B)),
     Case("div", lambda a, b: pairs(tf.complex(a, b) / tf.complex(b, a)), (A, B), ulps=8, floor=8),
+    Case("broadcast", lambda a, b: pairs(tf.complex(a, 0.5) * tf.complex(2.0, b[0])), (A, B)),
     Case("exp", lambda a, b: pairs(tf.exp(tf.complex(a, b))), (A, B), ulps=8, floor=100),
     Case("abs", lambda a, b: tf.abs(tf.complex(a, b)), (A, B), ulps=4, bindings=EMPTY),
     Case("angle", lambda a, b: tf.math.angle(tf.complex(a, b)), (A, B), ulps=4),

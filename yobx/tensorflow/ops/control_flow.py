@@ -106,7 +106,7 @@ def _emit_case(
         else_branch = _branch(g, op, names[first + 1], 1)
     else:
         else_branch = g.subgraph(f"{op.name}_case_{first}")
-        inner = [else_branch.unique_name(n) for n in outputs]
+        inner = [else_branch.unique_name(f"{op.name}/else_{first}") for _ in outputs]
         _emit_case(else_branch, op, index, names, first=first + 1, outputs=inner)
         for i, name in enumerate(inner):
             if _is_value(op, i):
