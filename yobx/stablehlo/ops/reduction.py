@@ -123,7 +123,8 @@ def _fold(op: Op, axes: tuple[int, ...]) -> list[tuple[Tensor, ...]]:
         for value, start in zip(values, initial, strict=True):
             row = _rows(op, value.full(g, op.scope.lineage), axes, kept)
             rows.append(row)
-            starts.append(g.op.Expand(start.compact, g.op.Shape(row, start=1, end=1 + len(kept))))
+            shape = g.op.Shape(row, start=1, end=1 + len(kept))
+            starts.append(op.emit.Expand(start.compact, shape))
     return _scan(op, starts, rows)
 
 

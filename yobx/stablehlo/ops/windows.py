@@ -223,7 +223,7 @@ def running(
     g, kind, count = op.g, op.out_type(), len(x)
     rest = [i for i in range(g.get_rank(x[0]) or 0) if i != axis]
     sizes = g.op.Gather(g.op.Shape(x[0]), np.array(rest, dtype=np.int64))
-    starts = [g.op.Expand(part.compact, sizes) for part in op.parts[1]]
+    starts = [op.emit.Expand(part.compact, sizes) for part in op.parts[1]]
     names = [g.unique_name(hint) for hint in ("state",) * count + ("row",) * count]
     inputs = [(n, g.get_type(s), g.get_shape(s)) for n, s in zip(names, starts * 2, strict=True)]
     body = g.subgraph(g.unique_name("running_body"), inputs=inputs)
@@ -357,7 +357,7 @@ def _by_slices(op: Op, block: ir.Block, windows: _Windows) -> str:
     if op.out_dtype().name in _HALVES and kind in ("add", "mul") and len(places) <= _PLACES:
         # XLA rounds after every element, row after row; onnxruntime only where a loop turns
         parts = [_at_place(op.g, x, windows, place) for place in places]
-        rows = op.g.op.Concat(*(op.g.op.Unsqueeze(p, np.array([0])) for p in parts), axis=0)
+        rows = op.emit.Concat(*(op.emit.Unsqueeze(p, np.array([0])) for p in parts), axis=0)
         return running(op, block, (str(rows),), 0, reverse_order=False, last=True)[0]
     result = ""
     for axis in windows.active:
