@@ -11,6 +11,7 @@ import pytest
 import tensorflow as tf
 
 from tests.tensorflow.ops.op_cases import BINDINGS, Arg, Case, check
+from yobx.errors import UnsupportedAttributeError
 from yobx.tensorflow import to_onnx
 from yobx.tensorflow.ops import register
 
@@ -249,3 +250,50 @@ def test_a_constant_condition_is_decided_while_converting() -> None:
     x = np.ones((2, 3), np.float32)
     model = to_onnx(tf.function(lambda x: two_branches(tf.constant(True), x)[0]), (x,))
     assert "If" not in kinds(model)
+
+
+def over_numbers(x: Any, start: Any, limit: Any, *, step: int, grows: bool = False) -> Any:
+    """``tf.raw_ops.For``: its body gets the number and what is carried."""
+
+    @tf.function
+    def body(i: Any, total: Any, turns: Any) -> Any:
+        total = total * 2 + tf.cast(i, tf.float32)
+        return (tf.concat([total, total], 0) if grows else total), turns + 1
+
+    spec = tf.TensorSpec([None] if grows else x.shape, tf.float32)
+    number = tf.TensorSpec([], tf.int32)
+    traced = body.get_concrete_function(number, spec, number)
+    return tf.raw_ops.For(
+        start=start, limit=limit, delta=step, input=[x, tf.constant(0)], body=traced
+    )
+
+
+def numbered(start: int, limit: int, step: int) -> Case:
+    def function(x: Any, low: Any, high: Any) -> Any:
+        return over_numbers(x, low, high, step=step)
+
+    return Case(
+        f"for-{start}-{limit}-{step}",
+        function,
+        (
+            Arg("float32", ("n", 2)),
+            Arg("int32", (), values=(start,)),
+            Arg("int32", (), values=(limit,)),
+        ),
+        eager=tf.function(function),
+        ulps=4,
+    )
+
+
+FORS = [numbered(*bounds) for bounds in ((0, 3, 1), (1, 8, 3), (5, 0, -2), (2, 2, 1), (-1, 6, 7))]
+
+
+@pytest.mark.parametrize("case", FORS, ids=lambda c: c.name)
+def test_for(case: Case) -> None:
+    check(case)
+
+
+def test_what_a_for_carries_keeps_its_shape() -> None:
+    function = tf.function(lambda x: over_numbers(x, 0, 3, step=1, grows=True))
+    with pytest.raises(UnsupportedAttributeError, match="keeps its shape"):
+        to_onnx(function, (np.ones(2, np.float32),), dynamic_shapes=({},))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,12 +10,14 @@ import numpy as np
 
 from yobx.lowering import lists, shapes
 from yobx.lowering.casts import cast, to_int64
+from yobx.lowering.integers import floor_divide
 from yobx.lowering.legalise import legal
+from yobx.lowering.looping import counted
 from yobx.tensorflow.conversion import current_conversion
 from yobx.tensorflow.function_body import convert_function_body
 from yobx.tensorflow.graph_walk import function_graph
 from yobx.tensorflow.ops._loop import BodyView, Bound, LoopPlan, plan_loop
-from yobx.tensorflow.ops._op import constant
+from yobx.tensorflow.ops._op import constant, unsupported
 from yobx.tensorflow.ops._recurrent import emit_recurrence, match_recurrence
 from yobx.tensorflow.register import register_tf_op_converter
 from yobx.xbuilder import GraphBuilder
@@ -140,6 +143,35 @@ def convert_while(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: 
     trips = _trip_count(loop)
     values = _emit_recurrence(loop, trips) or _emit_loop(loop, trips)
     return _bind(g, op, outputs, _final_values(loop, trips, values))
+
+
+@register_tf_op_converter("For")
+def convert_for(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+    """A loop over numbers from a start to a limit, whose body takes and gives the same values."""
+    name = op.get_attr("body").name
+    states = [t.name for t in op.inputs[3:]]
+    for tensor, result in zip(op.inputs[3:], function_graph(op.graph, name).outputs, strict=True):
+        if not g.has_name(tensor.name):
+            unsupported(op, "a loop carries tensors", f"{tensor.name!r} of {tensor.dtype.name}")
+        if result.shape.rank != tensor.shape.rank or any(
+            a is not None and a != b for a, b in zip(tensor.shape, result.shape, strict=True)
+        ):
+            unsupported(
+                op, "what a loop carries keeps its shape", f"{tensor.shape} and {result.shape}"
+            )
+    start, limit, step = (shapes.scalar(g, to_int64(g, t.name)) for t in op.inputs[:3])
+    # The number of steps, rounded up.
+    steps = g.op.Neg(floor_divide(g, g.op.Sub(start, limit), step))
+    trips = g.op.Max(steps, np.array(0, np.int64))
+
+    def turn(
+        body: GraphBuilder, number: str, current: list[str]
+    ) -> tuple[Sequence[str], Sequence[str]]:
+        counter = body.op.Add(start, body.op.Mul(number, step))
+        index = body.op.Cast(counter, to=6)
+        return convert_function_body(body, name, [index, *current], prefix=op.name), []
+
+    return _bind(g, op, outputs, list(counted(g, trips, states, turn)))
 
 
 def _limit(loop: _Loop, bound: Bound) -> Any:
