@@ -16,8 +16,9 @@ _TIME = {"free": (1,)}
 _FIXED_SIDES = {
     "refused_dynamic": "OperatorNotAllowedInGraphError",
     "reason": "Keras compares the sides while it traces, and wants to know them",
-    "norm": 8.0,  # a sum of up to a hundred products, in two steps or in one
 }
+# With known sides up to a hundred products are summed, in two steps or in one.
+_WIDE_FILTERS = {**_FIXED_SIDES, "norm": 8.0}
 
 #: Every activation by name; ``threshold`` wants arguments and is an entry of ``keras.ops``.
 ACTIVATIONS = """celu elu exponential gelu hard_shrink hard_sigmoid hard_silu hard_swish hard_tanh
@@ -143,6 +144,7 @@ def _padding() -> Iterator[Entry]:
     for form in ("channels_last", "channels_first"):
         free = {"free": (1, 2) if form == "channels_last" else (2, 3)}
         for method in ("nearest", "bilinear", "bicubic", "lanczos3", "lanczos5"):
+            fixed = {"nearest": {}, "bilinear": _FIXED_SIDES}.get(method, _WIDE_FILTERS)
             for size in (2, (3, 2)):
                 yield layer(
                     "UpSampling2D",
@@ -150,7 +152,7 @@ def _padding() -> Iterator[Entry]:
                     size=size,
                     interpolation=method,
                     data_format=form,
-                    options=free if method == "nearest" else {**free, **_FIXED_SIDES},
+                    options={**free, **fixed},
                 )
         free = {"free": (1,) if form == "channels_last" else (2,)}
         yield layer("UpSampling3D", volume, size=2, data_format=form, options=free)

@@ -15,7 +15,7 @@ _IMAGES = positive(2, 8, 10, 3, high=255.0)
 _FIRST = np.ascontiguousarray(_IMAGES.transpose(0, 3, 1, 2))
 _FREE = {"free": (1, 2)}
 # Weights that are looked up by a rounded position jump where the noise of a measurement crosses it.
-_ROUNDED: dict[str, Any] = {**_FREE, "norm": 16.0, "reason": "positions are rounded to a table"}
+_ROUNDED: dict[str, Any] = {**_FREE, "norm": 6.0, "reason": "positions are rounded to a table"}
 _METHODS = ("nearest", "bilinear", "bicubic", "lanczos3", "lanczos5", "area")
 
 #: Random layers and the arguments they want.
@@ -62,8 +62,9 @@ def _sizes() -> Iterator[Entry]:
     for choice in grid(interpolation=_METHODS, antialias=[False, True]):
         for height, width in ((5, 4), (16, 13)):
             yield layer("Resizing", _IMAGES, height=height, width=width, **choice)
+        options = _ROUNDED if choice["interpolation"] == "bicubic" else _FREE
         yield layer(
-            "Resizing", _IMAGES, height=6, width=15, **choice, label="open", options=_ROUNDED
+            "Resizing", _IMAGES, height=6, width=15, **choice, label="open", options=options
         )
     for choice in (
         {"crop_to_aspect_ratio": True},

@@ -15,7 +15,6 @@ _IDS = whole(2, 5, high=9)
 _UNITS = {"units": 3, "recurrent_initializer": "glorot_uniform"}
 # One element more or less in a sum of squares moves all that is divided by it.
 _SUMS: dict[str, Any] = {"norm": 4.0, "reason": "a sum rounds once for all of its row"}
-
 _MANY_STEPS = {"Conv2DTranspose", "LSTM", "GRU", "SimpleRNN"}
 _STEPWISE: dict[str, Any] = {
     "norm": 4.0,
@@ -54,10 +53,11 @@ def _policy(policy: str) -> Iterator[Entry]:
         ("UpSampling2D", _IMAGE, {"interpolation": "bilinear"}),
         ("Resizing", _IMAGE, {"height": 5, "width": 9}),
     ):
-        options = _STEPWISE if kind in _MANY_STEPS else {}
+        options = _STEPWISE if kind in _MANY_STEPS and policy != "float64" else {}
         yield layer(kind, data, **arguments, dtype=policy, label="policy", options=options)
     for kind in ("UnitNormalization", "Softmax"):
-        yield layer(kind, _STEPS, dtype=policy, label="policy", options=_SUMS)
+        options = {} if policy == "float64" else _SUMS
+        yield layer(kind, _STEPS, dtype=policy, label="policy", options=options)
     yield layer("MultiHeadAttention", _STEPS, _STEPS, num_heads=2, key_dim=3, dtype=policy)
 
 

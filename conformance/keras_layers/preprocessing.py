@@ -17,16 +17,13 @@ _NO_HASH = "Fingerprint64 and SipHash of strings have no ONNX operator"
 _HASHED = {"refused": "StringToHashBucket", "reason": _NO_HASH}
 _VOCABULARY = ["cat", "dog", "emu", "ox"]
 _WEIGHTS = [0.5, 1.5, 2.0, 0.25]
-
-
 _WAVES: dict[str, Any] = {
     "free": (1,),
     "options": LARGE,
     "norm": 16.0,
     "reason": "a transform rounds by the norm of the whole frame",
 }
-
-_DECIBELS = {**_WAVES, "norm": 64.0, "reason": "a logarithm of a power that may nearly cancel"}
+_DECIBELS = {**_WAVES, "norm": 50.0, "reason": "a logarithm of a power that may nearly cancel"}
 
 
 def entries() -> Iterator[Entry]:
@@ -239,5 +236,6 @@ def _sounds() -> Iterator[Entry]:
         {"min_freq": 50.0, "max_freq": 300.0},
         {"ref_power": 2.0, "min_power": 1e-5},
     ):
-        yield layer("MelSpectrogram", wave, **sizes, **choice, options=_DECIBELS)
+        options = _DECIBELS if choice.get("power_to_db", True) else _WAVES
+        yield layer("MelSpectrogram", wave, **sizes, **choice, options=options)
     yield layer("MelSpectrogram", wave[0], **sizes, label="a line")

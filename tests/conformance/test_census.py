@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -86,12 +88,23 @@ def test_what_keras_refuses_is_the_source() -> None:
     assert check(entry, "static").verdict is Verdict.SOURCE
 
 
-def test_an_allowance_by_norm_is_no_free_pass() -> None:
-    def wrong(x):  # type: ignore[no-untyped-def]
+def off_when_traced(change: Any) -> Callable[[Any], Any]:
+    """A function with one value eagerly and another one traced."""
+
+    def wrong(x: Any) -> Any:
         import tensorflow as tf
 
-        # Eagerly one value, traced another.
-        return x + (0.0 if tf.executing_eagerly() else 1e-3)
+        return x + (change if tf.executing_eagerly() else 0.0)
 
-    entry = function("add", wrong, numbers(2, 3), norm=16.0, reason="none")
+    return wrong
+
+
+@pytest.mark.parametrize("change", [1e-3, np.array([np.inf, 0, 0], np.float32)], ids=str)
+def test_an_allowance_by_norm_is_no_free_pass(change: Any) -> None:
+    entry = function("add", off_when_traced(change), numbers(2, 3), norm=16.0, reason="none")
+    assert check(entry, "static").verdict is Verdict.WRONG
+
+
+def test_words_of_a_declared_error_excuse_no_wrong_value() -> None:
+    entry = function("add", off_when_traced(1.0), numbers(2, 3), refused="VALUES", reason="none")
     assert check(entry, "static").verdict is Verdict.WRONG
