@@ -152,3 +152,17 @@ ALGEBRA = {
 @pytest.mark.parametrize("name", ALGEBRA)
 def test_linear_algebra(name: str) -> None:
     check_static(Case(name, ALGEBRA[name], lambda n: (matrices(2, 4, 4),), tolerance=(2e-4, 2e-5)))
+
+
+BATCHES = {name: function for name, function in ALGEBRA.items() if name != "tridiagonal"}
+BATCHES["tridiagonal"] = lambda a: lax.linalg.tridiagonal_solve(
+    a[:, 0].at[:, 0].set(0), a[:, 1] + 3, a[:, 2].at[:, -1].set(0), a
+)
+
+
+@pytest.mark.parametrize("name", BATCHES)
+def test_linear_algebra_of_a_symbolic_batch(name: str) -> None:
+    case = Case(
+        name, BATCHES[name], lambda n: (matrices(n, 4, 4),), ({0: "n"},), tolerance=(2e-4, 2e-5)
+    )
+    check_symbolic(case)

@@ -130,10 +130,10 @@ def convert_householder_product(g: GraphBuilder, op: Op) -> str:
 @register_stablehlo_op_converter(lapack_names("gtsv"))
 def convert_tridiagonal_solve(g: GraphBuilder, op: Op) -> tuple[str, ...]:
     """Solve a tridiagonal system by Gaussian elimination without pivoting."""
-    lower, main, upper, _ = op.xs()
+    lower, main, upper = (op.x(i) for i in range(3))  # shapes follow where sizes are symbolic
     wide = [in_float64(op, i) for i in range(4)]
     found = solve_tridiagonal(g, (wide[0], wide[1], wide[2]), wide[3], matrix_size(op, -1))
     solution = cast(g, found, op.out_dtype(3))
-    shape = op.out_type(4).static_shape() or ()
-    flag = g.make_initializer(None, np.zeros(shape, np.int32))
-    return lower, main, upper, solution, flag
+    batch = g.op.Shape(lower, end=op.in_type().rank - 1)
+    flag = g.op.Expand(np.array(0, np.int32), batch)
+    return lower, main, upper, solution, str(flag)
