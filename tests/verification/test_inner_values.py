@@ -185,3 +185,18 @@ def test_the_right_function_agrees_inside_too() -> None:
     assert any("while/while" in name for name in names)
     wrong_ones = [name for name in names if result.compared[name].failed]
     assert not wrong_ones
+
+
+def test_a_state_that_grows_is_no_contradiction() -> None:
+    def grow(x: Any, n: Any) -> Any:
+        def turn(i: Any, y: Any) -> tuple[Any, Any]:
+            return i + 1, tf.concat([y, y[:, :1] * 2.0], 1)
+
+        shapes = [tf.TensorShape([]), tf.TensorShape([None, None])]
+        start = [tf.constant(0), x]
+        return tf.while_loop(lambda i, _: i < n, turn, start, shape_invariants=shapes)[1]
+
+    report = check_conversion(tf.function(grow), (INPUT, np.array(3, np.int32)))
+    assert report.passed, report.text()
+    # What the first size of a turn is has no name in the body: two values are known in part.
+    assert (report.shapes.values, report.shapes.partial, report.shapes.unobserved) == (6, 2, 0)

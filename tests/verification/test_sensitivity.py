@@ -275,3 +275,21 @@ def test_limits_have_headroom_over_what_right_conversions_need() -> None:
     for name in ("elementwise", "rms"):
         worst, limit = max(row[name] for row in seen), getattr(TABLE, name)
         assert 1.4 * worst <= limit <= 5 * worst  # neither a false alarm nor a blind eye
+
+
+@pytest.mark.parametrize("name", ["ab__cd", "a__noise_b"])
+def test_names_of_values_do_not_matter(name: str) -> None:
+    def allowed(inner: str) -> float | None:
+        rng = np.random.default_rng(6)
+        nodes = [
+            helper.make_node("Mul", ["x", "w"], [inner]),
+            helper.make_node("Exp", [inner], ["e"]),
+            helper.make_node("ReduceMean", ["e"], ["y"]),
+        ]
+        weights = {"w": np.full((1,), 1e-3, np.float32)}
+        target = model(nodes, [value("x", ["B", 50])], [value("y", [1, 1])], weights)
+        x = rng.standard_normal((4, 50)).astype(np.float32)
+        clean = {"x": x, **Session(exposed(target), optimise=False).run({"x": x}).values}
+        return Sensitivity(target, TABLE).measure({"x": x}, clean, ["y"])["y"].rms
+
+    assert allowed(name) == allowed("plain")
