@@ -284,7 +284,8 @@ def test_names_of_values_do_not_matter(name: str) -> None:
         nodes = [
             helper.make_node("Mul", ["x", "w"], [inner]),
             helper.make_node("Exp", [inner], ["e"]),
-            helper.make_node("ReduceMean", ["e"], ["y"]),
+            helper.make_node("Mul", ["e", inner], ["f"]),
+            helper.make_node("ReduceMean", ["f"], ["y"]),
         ]
         weights = {"w": np.full((1,), 1e-3, np.float32)}
         target = model(nodes, [value("x", ["B", 50])], [value("y", [1, 1])], weights)

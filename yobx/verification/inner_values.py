@@ -24,7 +24,7 @@ from yobx.verification.value_types import value_dtypes
 __all__ = ["Collector", "body_of", "collector", "inner_names", "values_in_order"]
 
 _LEAST_OPSET = 16
-_MOST_VALUES = 500
+_MOST_VALUES = 500  # a sequence each; what is left out is counted as not observable
 _COLLECTED = frozenset(
     {
         TensorProto.FLOAT,

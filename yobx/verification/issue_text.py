@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from yobx.verification.findings import Outcome
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -45,7 +47,8 @@ def _title(report: ConversionReport) -> str:
         side = {"runtime": "onnxruntime", "converter": "the converter"}.get(found.verdict, "")
         blame = f" ({side})" if side else ""
         return f"{source}: {report.failed_phase} differ in {report.model_name}{blame}"
-    first = next((line for p in report.phases for line in p.messages if p.outcome == "failed"), "")
+    failed = (phase for phase in report.phases if phase.outcome is Outcome.FAILED)
+    first = next((line for phase in failed for line in phase.messages), "")
     return f"{report.failed_phase} fails for {report.model_name}: {first[:100]}"
 
 

@@ -8,6 +8,7 @@ graph, so bodies of loops get fresh noise in each iteration and the weights are 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -36,6 +37,8 @@ _SINE = float(np.sqrt(2.0 / 3.0))
 # Values that differ by a ten-thousandth of the largest get noise of their own.
 _FREQUENCY = 5e4
 _FARTHEST = 1e30
+# What the names of the twin's own values add to those of the model.
+_ADDED = re.compile(r"__(?:rounded|noise\d+)")
 _NEVER_NOISED = frozenset(
     {"RandomUniform", "RandomNormal", "RandomUniformLike", "RandomNormalLike"}
 )
@@ -89,7 +92,8 @@ class _Noise:
                 after += self._relative_noise(renamed[name], name, ulp, original.op_type)
         self.noised += 1
         if _has_factor(original) and not low:
-            after.append(self._common_factor(after[-1], outputs[0]))
+            last = next(n for n in after if outputs[0] in n.output)
+            after.append(self._common_factor(last, outputs[0]))
         return [*before, node, *after]
 
     def _common_factor(self, last: onnx.NodeProto, output: str) -> onnx.NodeProto:
@@ -215,7 +219,7 @@ class _Noise:
         self, value: str, output: str, middle: float, width: float, dtype: int
     ) -> list[onnx.NodeProto]:
         """Noise around `middle` that depends on the value; `width` as that of a uniform one."""
-        frequency = _FREQUENCY / self.scales.get(value.partition("__")[0], 1.0)
+        frequency = _FREQUENCY / self.scales.get(_ADDED.split(value)[0], 1.0)
         numbers = (0.0, frequency, -_FARTHEST, _FARTHEST, width * _SINE, middle)
         names = [self._name(output) for _ in numbers]
         zero, factor, least, most, amplitude, offset = names
