@@ -132,6 +132,15 @@ VARIANTS = [
     Case("strided_beyond", lambda x: x[5:, -9:9, 9::-1], (X,)),
     Case("strided_backwards", lambda x: x[::-1, 3:0:-2, -1:-4:-1], (X,)),
     Case("strided_dynamic_step", lambda x, i: x[:: i - 1], (X, INDEX)),
+    # Found by the property tests: going down from before the first element.
+    Case(
+        "strided_before",
+        lambda x: x[..., -4::-2],
+        (Arg("float32", ("n", "m")),),
+        bindings=({"n": 2, "m": 3}, {"n": 2, "m": 4}, {"n": 1, "m": 6}, {"n": 1, "m": 0}),
+    ),
+    Case("strided_before_static", lambda x: x[-4::-1, -2::-1], (Arg("float32", (3, 5)),)),
+    Case("strided_before_given", lambda x, i: x[-i :: 1 - i], (X, INDEX)),
     Case("strided_full", lambda x: x[:], (X,)),
     Case("slice_dynamic", lambda x, i: tf.slice(x, [i, i, 1], [1, -1, 2]), (X, INDEX)),
     Case("gather_scalar", lambda x, i: tf.gather(x, i, axis=-1), (X, INDEX)),

@@ -102,11 +102,35 @@ def plan_strided_slice(g: GraphBuilder, op: Any, n: int, first: int = 1) -> Slic
             step = spec.entry(2, i)
             begin = _masked(g, step, 0, _LAST) if is_set("begin", i) else spec.entry(0, i)
             end = _masked(g, step, _LAST, _FIRST) if is_set("end", i) else spec.entry(1, i)
+            if first == 1:
+                end = _end_before_start(g, op, axis, (begin, end, step))
             if (begin, end, step) != (0, _LAST, 1):
                 _add_range(plan, axis, begin, end, step)
             axis += 1
             position += 1
     return plan
+
+
+def _end_before_start(g: GraphBuilder, op: Any, axis: int, entry: tuple[Dim, Dim, Dim]) -> Dim:
+    """Return the end of a range, moved where going down begins before the first element.
+
+    TensorFlow takes nothing then; ONNX begins at the first element.
+    """
+    begin, end, step = entry
+    if (isinstance(step, int) and step > 0) or (isinstance(begin, int) and begin >= -1):
+        return end
+    known = dims(g, op, 0)
+    size = known[axis] if known is not None and axis < len(known) else None
+    if isinstance(begin, int) and size is not None:
+        return 0 if begin + size < 0 else end
+    x = op.inputs[0].name
+    length: Any = g.op.Shape(x, start=axis, end=axis + 1)
+    start = np.array([begin], np.int64) if isinstance(begin, int) else begin
+    early = g.op.Less(start, g.op.Neg(length))
+    if not isinstance(step, int):
+        early = g.op.And(early, g.op.Less(step, np.array([0], np.int64)))
+    other = np.array([end], np.int64) if isinstance(end, int) else end
+    return str(g.op.Where(early, np.array([0], np.int64), other))
 
 
 def _add_range(plan: SlicePlan, axis: int, begin: Dim, end: Dim, step: Dim) -> None:
