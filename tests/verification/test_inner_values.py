@@ -83,11 +83,13 @@ def test_the_turns_of_a_scan_are_collected() -> None:
         [helper.make_tensor_value_info(n, TensorProto.FLOAT, []) for n in ("kept", "out")],
     )
     node = helper.make_node("Scan", ["s0", "x"], ["s1", "y"], body=body, num_scan_inputs=1)
-    ends = [
-        [helper.make_tensor_value_info(n, TensorProto.FLOAT, d) for n, d in pairs]
-        for pairs in ((("s0", []), ("x", ["N"])), (("s1", []), ("y", ["N"])))
-    ]
-    graph = helper.make_graph([node], "scan", *ends)
+
+    def scalar_or_row(name: str, dims: list[str]) -> onnx.ValueInfoProto:
+        return helper.make_tensor_value_info(name, TensorProto.FLOAT, dims)
+
+    inputs = [scalar_or_row("s0", []), scalar_or_row("x", ["N"])]
+    outputs = [scalar_or_row("s1", []), scalar_or_row("y", ["N"])]
+    graph = helper.make_graph([node], "scan", inputs, outputs)
     target = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
     x = np.array([1.0, 2.0, 3.0], np.float32)
     turns = collected(target, {"s0": np.array(0.0, np.float32), "x": x})
