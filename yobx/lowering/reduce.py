@@ -100,13 +100,15 @@ def _with_identity(g: GraphBuilder, kind: str, x: str, axes: Axes) -> str:
 def _integer_mean(
     g: GraphBuilder, x: str, axes: Axes, keepdims: bool, outputs: list[str] | None
 ) -> str:
-    """Sum that wraps, divided by the count and truncated, as Eigen's integer mean is."""
+    """Sum of 64-bit integers divided by the count and truncated, as TensorFlow's means are."""
     dtype = g.get_type(x)
+    if int(dtype) != DTYPES["uint64"]:
+        x = cast(g, x, np.int64)
     total = reduce(g, "Sum", x, axes, keepdims=keepdims)
-    sizes = g.op.Shape(x)
-    picked = g.op.Gather(sizes, axes)
-    count = cast(g, g.op.ReduceProd(picked, keepdims=0), dtype)
-    return str(legal(g).Div(total, count, outputs=outputs))
+    picked = g.op.Gather(g.op.Shape(x), axes)
+    count = cast(g, g.op.ReduceProd(picked, keepdims=0), g.get_type(x))
+    mean = legal(g).Div(total, count)
+    return cast(g, mean, dtype, outputs=outputs) if outputs else cast(g, mean, dtype)
 
 
 def reduce_logical(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 import tensorflow as tf
 
@@ -59,6 +60,9 @@ REDUCE_VARIANTS = [
     # The empty ones were found by the property tests.
     Case("mean_empty", lambda x: tf.reduce_mean(x, 0, keepdims=True), (X,), contraction=8,
          bindings=EMPTY),
+    *(Case(f"mean_large_{kind}", lambda x: tf.reduce_mean(x, 1), (Arg(kind, ("n", 7),
+           low=int(np.iinfo(kind).max * 0.8), high=int(np.iinfo(kind).max)),))
+      for kind in ("int8", "uint8", "int16", "uint16", "int32", "uint32")),
     Case("mean_empty_all", lambda x: tf.reduce_mean(x), (X,), contraction=8, bindings=EMPTY),
     *(Case(f"{kind}_empty_{exclusive}_{reverse}",
            lambda x, k=kind, e=exclusive, r=reverse: getattr(tf.math, k)(x, 0, e, r), (X,),

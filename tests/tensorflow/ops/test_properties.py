@@ -133,6 +133,10 @@ def test_integer_sums(d: Draw) -> None:
     dtype = d.draw(st.sampled_from(INTS))
     x = d.draw(arrays(dtype, d.draw(shapes(most=4)), low=-100, high=100))
     function = d.draw(st.sampled_from((tf.reduce_sum, tf.reduce_prod, tf.reduce_mean)))
+    if function is tf.reduce_prod:
+        # onnxruntime reduces integers by way of floats: what does not fit does not wrap around.
+        x = np.asarray(np.sign(x) + (x % 7 == 0), x.dtype)
+        assume(np.prod(np.abs(x.astype(np.float64))) < 2**31)
     keep, axes = d.draw(st.booleans()), d.draw(axes_of(x.ndim))
     if function is tf.reduce_mean:
         places = range(x.ndim) if axes is None else axes
