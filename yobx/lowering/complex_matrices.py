@@ -35,6 +35,7 @@ __all__ = [
     "complex_triangular_solution",
     "embedded",
     "parts_of",
+    "squared_length",
 ]
 
 _LAST, _BEFORE = np.array([-1], np.int64), np.array([-2], np.int64)
@@ -148,9 +149,9 @@ def complex_householder(g: GraphBuilder, a: Pair, m: int, n: int) -> tuple[Pair,
         column = [column_of(b, part, j) for part in states]
         alpha = [unsqueezed(b, b.op.Gather(part, j, axis=-1), -1) for part in column]
         tail = [b.op.Where(b.op.Greater(rows, j), part, _ZERO) for part in column]
-        square = _square(b, tail)
+        square = squared_length(b, tail)
         trivial = b.op.And(b.op.Equal(square, _ZERO), b.op.Equal(alpha[1], _ZERO))
-        norm = b.op.Sqrt(b.op.Add(_square(b, alpha), square))
+        norm = b.op.Sqrt(b.op.Add(squared_length(b, alpha), square))
         beta = b.op.Where(b.op.Less(alpha[0], _ZERO), norm, b.op.Neg(norm))
         safe = b.op.Where(trivial, _ONE, beta)
         tau_real = b.op.Div(b.op.Sub(beta, alpha[0]), safe)
@@ -182,7 +183,7 @@ def complex_householder(g: GraphBuilder, a: Pair, m: int, n: int) -> tuple[Pair,
     return (re, im), (stacked_last(g, taus[0]), stacked_last(g, taus[1]))
 
 
-def _square(b: GraphBuilder, x: Any) -> str:
+def squared_length(b: GraphBuilder, x: Any) -> str:
     """Squared length of complex vectors, `(*b, 1)`."""
     both = b.op.Add(b.op.Mul(x[0], x[0]), b.op.Mul(x[1], x[1]))
     return str(b.op.ReduceSum(both, _LAST, keepdims=1))

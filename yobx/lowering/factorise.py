@@ -53,10 +53,12 @@ def _last(*axes: int) -> np.ndarray[Any, Any]:
 
 
 def column_of(g: GraphBuilder, a: str, j: str) -> str:
+    """Return column ``j`` of each matrix `(*b, m, n)`, `(*b, m)`."""
     return str(g.op.Gather(a, j, axis=-1))
 
 
 def unsqueezed(g: GraphBuilder, x: str, axis: int) -> str:
+    """Return ``x`` with an axis of size 1 more."""
     return str(g.op.Unsqueeze(x, _last(axis)))
 
 

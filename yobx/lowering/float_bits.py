@@ -11,13 +11,14 @@ from yobx.lowering.dtypes import numpy_dtype
 from yobx.lowering.legalise import legal
 from yobx.xbuilder import GraphBuilder
 
-__all__ = ["from_bits", "is_negative", "next_after", "to_bits"]
+__all__ = ["from_bits", "is_negative", "next_after", "to_bits", "unsigned"]
 
 # (mantissa bits, exponent bits) by float type
 _LAYOUTS = {"float16": (10, 5), "bfloat16": (7, 8), "float32": (23, 8), "float64": (52, 11)}
 
 
-def _unsigned(dtype: np.dtype[Any]) -> np.dtype[Any]:
+def unsigned(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Return the unsigned integers of the same width."""
     return np.dtype(f"u{dtype.itemsize}")
 
 
@@ -49,7 +50,7 @@ def next_after(
     outwards = g.op.Or(is_zero, g.op.Equal(g.op.Greater(y, x), g.op.Greater(x, dtype.type(0))))
     step = g.op.Where(outwards, one, np.array(-1, np.int64))
     step = g.op.Where(g.op.Equal(x, y), zero, step)
-    moved = from_bits(g, cast(g, g.op.Add(bits, step), _unsigned(dtype)), dtype)
+    moved = from_bits(g, cast(g, g.op.Add(bits, step), unsigned(dtype)), dtype)
     sign_of = g.op.Where(is_zero, y, x)
     signed = g.op.Where(g.op.Less(sign_of, dtype.type(0)), g.op.Neg(moved), moved)
     signed = g.op.Where(g.op.Equal(x, y), y, signed)
@@ -68,9 +69,9 @@ def to_bits(g: GraphBuilder, x: str, dtype: np.dtype[Any]) -> str:
     Returns:
         Name of unsigned integers of the same shape. A NaN has the bits of the usual quiet one.
     """
-    unsigned = _unsigned(dtype)
+    bits = unsigned(dtype)
     if dtype.kind in "iub":
-        return cast(g, x, unsigned)
+        return cast(g, x, bits)
     mantissa, exponent = _LAYOUTS[dtype.name]
     wide = np.dtype(np.float64 if dtype == np.float64 else np.float32)
     value = cast(g, x, wide)
@@ -89,12 +90,9 @@ def to_bits(g: GraphBuilder, x: str, dtype: np.dtype[Any]) -> str:
     number = g.op.Where(usable, number, np.array(0))
     number = g.op.Where(g.op.IsInf(value), top, number)
     number = g.op.Where(g.op.IsNaN(value), np.array(int(top) + 2 ** (mantissa - 1)), number)
-    nonzero = g.op.Not(g.op.Equal(value, wide.type(0)))
-    signed = g.op.Where(nonzero, value, g.op.Div(wide.type(1), value))
-    sign = np.array(2 ** (8 * dtype.itemsize - 1)).astype(unsigned)
-    zero = np.array(0, unsigned)
-    minus = legal(g).Where(g.op.Less(signed, wide.type(0)), sign, zero)
-    return str(g.op.BitwiseOr(cast(g, number, unsigned), minus))
+    sign = np.array(2 ** (8 * dtype.itemsize - 1)).astype(bits)
+    minus = legal(g).Where(is_negative(g, value), sign, np.array(0, bits))
+    return str(g.op.BitwiseOr(cast(g, number, bits), minus))
 
 
 def _normalised(
@@ -128,12 +126,12 @@ def from_bits(g: GraphBuilder, x: str, dtype: np.dtype[Any]) -> str:
     if dtype.kind in "iub":
         return cast(g, x, dtype)
     mantissa, exponent = _LAYOUTS[dtype.name]
-    unsigned, bias = _unsigned(dtype), 2 ** (exponent - 1) - 1
+    bits, bias = unsigned(dtype), 2 ** (exponent - 1) - 1
     wide = np.dtype(np.float64 if dtype == np.float64 else np.float32)
     last = 2**exponent - 1
-    shifted = g.op.BitShift(x, np.array(mantissa, unsigned), direction="RIGHT")
-    field = cast(g, g.op.BitwiseAnd(shifted, np.array(last, unsigned)), np.int64)
-    part = cast(g, g.op.BitwiseAnd(x, np.array(2**mantissa - 1, unsigned)), np.int64)
+    shifted = g.op.BitShift(x, np.array(mantissa, bits), direction="RIGHT")
+    field = cast(g, g.op.BitwiseAnd(shifted, np.array(last, bits)), np.int64)
+    part = cast(g, g.op.BitwiseAnd(x, np.array(2**mantissa - 1, bits)), np.int64)
     normal = g.op.Greater(field, np.array(0))
     whole = g.op.Add(part, g.op.Where(normal, np.array(2**mantissa), np.array(0)))
     powers = np.ldexp(1.0, np.maximum(np.arange(last + 1), 1) - bias - mantissa)
@@ -142,7 +140,7 @@ def from_bits(g: GraphBuilder, x: str, dtype: np.dtype[Any]) -> str:
     value = g.op.Mul(cast(g, whole, wide), scale)
     bad = g.op.And(g.op.Equal(field, np.array(last)), g.op.Greater(part, np.array(0)))
     value = g.op.Where(bad, wide.type(np.nan), value)
-    top = g.op.BitShift(x, np.array(8 * dtype.itemsize - 1, unsigned), direction="RIGHT")
+    top = g.op.BitShift(x, np.array(8 * dtype.itemsize - 1, bits), direction="RIGHT")
     minus = cast(g, top, np.bool_)
     signed = g.op.Where(minus, g.op.Neg(value), value)
     return cast(g, signed, dtype)

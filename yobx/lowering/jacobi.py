@@ -16,6 +16,7 @@ import numpy as np
 from yobx.xbuilder import GraphBuilder
 
 from .casts import cast
+from .layout import matrix_transpose
 from .looping import counted, repeated
 
 __all__ = [
@@ -33,7 +34,6 @@ __all__ = [
     "picked_columns",
     "rotation_angles",
     "svd",
-    "transposed",
 ]
 
 SWEEPS = 30
@@ -105,7 +105,7 @@ def meeting(
     partner = g.op.Gather(tables[0], row, axis=0)
     sign = g.op.Gather(tables[1], row, axis=0)
     pairs = g.op.Equal(g.op.Unsqueeze(partner, LAST), np.arange(n))
-    return str(partner), str(sign), str(g.op.Cast(pairs, to=11))
+    return str(partner), str(sign), cast(g, str(pairs), np.float64)
 
 
 def _rotation(
@@ -123,11 +123,6 @@ def _rotation(
     return str(g.op.Add(g.op.Mul(g.op.Unsqueeze(cosine, LAST), unit), turned))
 
 
-def transposed(g: GraphBuilder, x: str) -> str:
-    rank = g.get_rank(x) or 2
-    return str(g.op.Transpose(x, perm=[*range(rank - 2), rank - 1, rank - 2]))
-
-
 def identities(g: GraphBuilder, x: str, n: int) -> str:
     """Unit matrices of size ``n`` for the batch axes of ``x``."""
     rank = g.get_rank(x) or 2
@@ -143,10 +138,12 @@ def largest_of(g: GraphBuilder, x: str) -> str:
 
 
 def any_of(g: GraphBuilder, x: str) -> str:
-    return str(g.op.Cast(g.op.ReduceMax(g.op.Cast(x, to=6), keepdims=0), to=9))
+    """Whether any element is true, `()`."""
+    return cast(g, str(g.op.ReduceMax(cast(g, x, np.int32), keepdims=0)), np.bool_)
 
 
 def in_order(g: GraphBuilder, values: str, *, largest: bool) -> tuple[str, str]:
+    """Elements along the last axis sorted, and where they came from."""
     n = g.get_shape(values).dims()[-1].as_int()
     made = g.op.TopK(values, np.array([n]), axis=-1, largest=int(largest), outputs=2)
     return str(made[0]), str(made[1])
@@ -170,7 +167,7 @@ def has_slanted(b: GraphBuilder, gram: str, outside: np.ndarray[Any, Any]) -> st
     """Whether columns with these inner products are not orthogonal yet, up to rounding."""
     n = len(outside)
     lengths = b.op.ReduceSum(b.op.Mul(gram, np.eye(n)), LAST, keepdims=1)
-    product = b.op.Mul(lengths, transposed(b, lengths))
+    product = b.op.Mul(lengths, matrix_transpose(b, lengths))
     square = b.op.Mul(b.op.Mul(gram, gram), outside)
     # what is below the rounding of the longest column is no direction any more
     floor = b.op.Mul(largest_of(b, lengths), np.array(_EPSILON**2))
@@ -197,7 +194,7 @@ def eigh(g: GraphBuilder, a: str, n: int) -> tuple[str, str]:
     def step(b: GraphBuilder, turn: str, states: list[str]) -> tuple[list[str], str]:
         matrix, vectors = states
         rotation = _rotation(b, turn, matrix, tables)
-        matrix = b.op.MatMul(b.op.MatMul(transposed(b, rotation), matrix), rotation)
+        matrix = b.op.MatMul(b.op.MatMul(matrix_transpose(b, rotation), matrix), rotation)
         return [matrix, b.op.MatMul(vectors, rotation)], has_more(b, matrix, outside)
 
     most = SWEEPS * len(tables[0])
@@ -225,10 +222,12 @@ def svd(
         The decomposition, of the type of ``a``.
     """
     if m < n:
-        turned = svd(g, transposed(g, a), n, m, vectors=vectors, full=full)
+        turned = svd(g, matrix_transpose(g, a), n, m, vectors=vectors, full=full)
         if turned.left is None or turned.right is None:
             return turned
-        return Decomposition(turned.values, transposed(g, turned.right), transposed(g, turned.left))
+        return Decomposition(
+            turned.values, matrix_transpose(g, turned.right), matrix_transpose(g, turned.left)
+        )
     dtype = g.get_type(a)
     columns, right = _orthogonal_columns(g, cast(g, a, np.float64), n, vectors=vectors)
     lengths = g.op.Sqrt(g.op.ReduceSum(g.op.Mul(columns, columns), _BEFORE, keepdims=0))
@@ -236,7 +235,7 @@ def svd(
     if right is None:
         return Decomposition(cast(g, values, dtype))
     left = _unit_columns(g, picked_columns(g, columns, order), m, n, full=full)
-    adjoint = transposed(g, picked_columns(g, right, order))
+    adjoint = matrix_transpose(g, picked_columns(g, right, order))
     return Decomposition(cast(g, values, dtype), cast(g, left, dtype), cast(g, adjoint, dtype))
 
 
@@ -248,7 +247,7 @@ def _orthogonal_columns(
     outside = 1.0 - np.eye(n)
 
     def step(b: GraphBuilder, turn: str, states: list[str]) -> tuple[list[str], str]:
-        gram = b.op.MatMul(transposed(b, states[0]), states[0])
+        gram = b.op.MatMul(matrix_transpose(b, states[0]), states[0])
         rotation = _rotation(b, turn, gram, tables)
         again = has_slanted(b, gram, outside)
         return [b.op.MatMul(state, rotation) for state in states], again

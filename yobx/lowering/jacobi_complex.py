@@ -12,8 +12,9 @@ import numpy as np
 
 from yobx.xbuilder import GraphBuilder
 
-from .complex_matrices import adjoint, embedded, parts_of
+from .complex_matrices import adjoint, embedded, parts_of, squared_length
 from .complex_parts import Pair, multiply
+from .factorise import stacked_last
 from .jacobi import (
     LAST,
     SWEEPS,
@@ -25,8 +26,8 @@ from .jacobi import (
     opponents,
     picked_columns,
     rotation_angles,
-    transposed,
 )
+from .layout import matrix_transpose
 from .looping import counted, repeated
 
 __all__ = ["complex_svd", "hermitian_eigh"]
@@ -81,7 +82,7 @@ def hermitian_eigh(g: GraphBuilder, a: Pair, n: int) -> tuple[str, Pair]:
     def step(b: GraphBuilder, turn: str, states: list[str]) -> tuple[list[str], str]:
         matrix, vectors = states
         rotation = _rotation(b, turn, matrix, tables)
-        matrix = b.op.MatMul(b.op.MatMul(transposed(b, rotation), matrix), rotation)
+        matrix = b.op.MatMul(b.op.MatMul(matrix_transpose(b, rotation), matrix), rotation)
         return [matrix, b.op.MatMul(vectors, rotation)], has_more(b, matrix, _outside(n))
 
     start = embedded(g, a)
@@ -118,7 +119,7 @@ def complex_svd(
     tables = opponents(n)
 
     def step(b: GraphBuilder, turn: str, states: list[str]) -> tuple[list[str], str]:
-        gram = b.op.MatMul(transposed(b, states[0]), states[0])
+        gram = b.op.MatMul(matrix_transpose(b, states[0]), states[0])
         rotation = _rotation(b, turn, gram, tables)
         again = has_slanted(b, gram, _outside(n))
         return [b.op.MatMul(state, rotation) for state in states], again
@@ -155,7 +156,7 @@ def _unit_columns(g: GraphBuilder, columns: Pair, m: int, n: int, *, full: bool)
         scale = b.op.Where(is_zero, _ONE, largest)
         unit = [b.op.Div(part, scale) for part in tail]
         head = [b.op.Unsqueeze(b.op.Gather(part, j, axis=-1), LAST) for part in unit]
-        length, reach = (_length(b, x) for x in (unit, head))
+        length, reach = (str(b.op.Sqrt(squared_length(b, x))) for x in (unit, head))
         no_phase = b.op.Equal(reach, _ZERO)
         divisor = b.op.Where(no_phase, _ONE, reach)
         phase = [
@@ -167,14 +168,13 @@ def _unit_columns(g: GraphBuilder, columns: Pair, m: int, n: int, *, full: bool)
             b.op.Add(part, b.op.Where(here, b.op.Mul(turn, length), _ZERO))
             for part, turn in zip(unit, phase, strict=True)
         ]
-        square = b.op.Add(*(b.op.Mul(part, part) for part in vector))
-        total = b.op.ReduceSum(square, LAST, keepdims=1)
+        total = squared_length(b, vector)
         factor = b.op.Div(
             b.op.Where(is_zero, _ZERO, np.array(2.0)), b.op.Where(is_zero, _ONE, total)
         )
         upright = [b.op.Unsqueeze(part, LAST) for part in vector]
         thin = embedded(b, (str(upright[0]), str(upright[1])))
-        flat = b.op.Mul(b.op.Unsqueeze(factor, LAST), transposed(b, thin))
+        flat = b.op.Mul(b.op.Unsqueeze(factor, LAST), matrix_transpose(b, thin))
         whole = b.op.Concat(*matrix, axis=-2)
         whole = b.op.Sub(whole, b.op.MatMul(thin, b.op.MatMul(flat, whole)))
         product = b.op.Sub(product, b.op.MatMul(b.op.MatMul(product, thin), flat))
@@ -185,7 +185,7 @@ def _unit_columns(g: GraphBuilder, columns: Pair, m: int, n: int, *, full: bool)
 
     start = identities(g, embedded(g, columns), 2 * m)
     *_, product, real, imaginary = counted(g, n, [*columns, start], reflect)
-    turns = [_last(g, part) for part in (real, imaginary)]
+    turns = [stacked_last(g, part) for part in (real, imaginary)]
     count = m if full else n
     if full and m > n:
         rank = g.get_rank(turns[0]) or 2
@@ -199,14 +199,3 @@ def _unit_columns(g: GraphBuilder, columns: Pair, m: int, n: int, *, full: bool)
     wide = parts_of(g, product, m, m)
     kept = [str(g.op.Slice(part, np.array([0]), np.array([count]), LAST)) for part in wide]
     return multiply(g, (kept[0], kept[1]), (x, y))
-
-
-def _length(b: GraphBuilder, x: Any) -> str:
-    square = b.op.Add(b.op.Mul(x[0], x[0]), b.op.Mul(x[1], x[1]))
-    return str(b.op.Sqrt(b.op.ReduceSum(square, LAST, keepdims=1)))
-
-
-def _last(g: GraphBuilder, x: str) -> str:
-    """Move the axis that a loop stacked from first to last."""
-    rank = g.get_rank(x) or 1
-    return str(g.op.Transpose(x, perm=[*range(1, rank), 0]))

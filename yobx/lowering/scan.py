@@ -64,9 +64,8 @@ def cumulative(
     result = _scan(g, first, spare, combine, exclusive=exclusive, reverse=reverse)
     kept = g.op.Slice(result, np.array([0], np.int64), columns, np.array([1], np.int64))
     if more:
-        start = np.array([before], np.int64)
-        end = g.op.Add(length, start)
-        kept = g.op.Slice(kept, start, end, np.array([0], np.int64))
+        low = np.array([before], np.int64)
+        kept = g.op.Slice(kept, low, g.op.Add(length, low), np.array([0], np.int64))
     back = [int(i) for i in np.argsort(perm)]
     whole = g.op.Transpose(g.op.Reshape(kept, shape, allowzero=1), perm=back)
     return cast(g, whole, g.get_type(x))

@@ -8,7 +8,7 @@ import numpy as np
 
 from yobx.lowering import bits
 from yobx.lowering.casts import cast
-from yobx.lowering.float_bits import from_bits, to_bits
+from yobx.lowering.float_bits import from_bits, to_bits, unsigned
 from yobx.stablehlo.op import Op
 from yobx.stablehlo.registry import register_stablehlo_op_converter
 from yobx.stablehlo.tensor import Tensor
@@ -42,9 +42,9 @@ def _in_range(op: Op, shifted: str, otherwise: Any) -> Tensor:
     distance = op.constant(1)
     if distance is not None and np.all((distance >= 0) & (distance < width)):
         return op.elementwise(shifted)
-    unsigned = _unsigned(op.out_dtype())
-    y = cast(op.g, op.compacts()[1], unsigned)
-    inside = op.emit.Less(y, np.array(width, unsigned))
+    kind = unsigned(op.out_dtype())
+    y = cast(op.g, op.compacts()[1], kind)
+    inside = op.emit.Less(y, np.array(width, kind))
     return op.elementwise(op.emit.Where(inside, shifted, otherwise))
 
 
@@ -58,8 +58,8 @@ def convert_shift_left(g: GraphBuilder, op: Op) -> Tensor:
 def convert_shift_right_logical(g: GraphBuilder, op: Op) -> Tensor:
     """``x >> y`` with zeros coming in, 0 when y is out of range."""
     dtype = op.out_dtype()
-    unsigned = _unsigned(dtype)
-    x, y = (cast(g, name, unsigned) for name in op.compacts())
+    kind = unsigned(dtype)
+    x, y = (cast(g, name, kind) for name in op.compacts())
     moved = cast(g, bits.shift_right(g, x, y), dtype)
     return _in_range(op, moved, op.scalar(0))
 
@@ -87,11 +87,11 @@ def convert_clz(g: GraphBuilder, op: Op) -> Tensor:
     """Number of leading zeros: the ones among the bits once every bit below a one is set."""
     dtype = op.out_dtype()
     width = dtype.itemsize * 8
-    unsigned = _unsigned(dtype)
-    x = cast(g, op.compacts()[0], unsigned)
+    kind = unsigned(dtype)
+    x = cast(g, op.compacts()[0], kind)
     step = 1
     while step < width:
-        moved = g.op.BitShift(x, np.array(step, unsigned), direction="RIGHT")
+        moved = g.op.BitShift(x, np.array(step, kind), direction="RIGHT")
         x = g.op.BitwiseOr(x, moved)
         step *= 2
     ones = bits.population_count(g, x)
@@ -110,14 +110,8 @@ def convert_bitcast(g: GraphBuilder, op: Op) -> Tensor | str:
         whole = to_bits(op.g, x, source)
         return op.elementwise(from_bits(op.g, whole, wanted))
     whole = to_bits(op.g, op.x(), source)
-    unsigned = _unsigned(wanted)
-    if source.itemsize > wanted.itemsize:
-        return from_bits(op.g, _split(op, whole, source.itemsize, unsigned), wanted)
-    return from_bits(op.g, _join(op, whole, source.itemsize, unsigned), wanted)
-
-
-def _unsigned(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    return np.dtype(f"u{dtype.itemsize}")
+    cut = _split if source.itemsize > wanted.itemsize else _join
+    return from_bits(op.g, cut(op, whole, source.itemsize, unsigned(wanted)), wanted)
 
 
 def _split(op: Op, x: str, width: int, part: np.dtype[Any]) -> str:

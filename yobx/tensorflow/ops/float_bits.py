@@ -8,7 +8,7 @@ import numpy as np
 
 from yobx.lowering.bits import reread
 from yobx.lowering.casts import cast
-from yobx.lowering.float_bits import from_bits, is_negative, next_after, to_bits
+from yobx.lowering.float_bits import from_bits, is_negative, next_after, to_bits, unsigned
 from yobx.lowering.legalise import legal
 from yobx.onnx_optim.tensor_type import tensor_type
 from yobx.tensorflow.ops._op import FLOATS, INTS, UINTS, out_dtype
@@ -33,8 +33,8 @@ def convert_bitcast(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op
         x = to_bits(g, x, old)
     if new.name not in FLOATS:
         return reread(g, x, out_dtype(op), outputs=outputs[:1])
-    bits = np.dtype(f"u{new.itemsize}")
-    return cast(g, from_bits(g, reread(g, x, tensor_type(bits)), new), new, outputs=outputs[:1])
+    bits = reread(g, x, tensor_type(unsigned(new)))
+    return cast(g, from_bits(g, bits, new), new, outputs=outputs[:1])
 
 
 def _only_sign_matters(op: Any) -> bool:
