@@ -12,45 +12,24 @@ from pytest_yobx.fixtures import (
 )
 
 # pytest finds the hooks among the names of this module; nobody imports them, so none is public.
+# isort: off
 from pytest_yobx.plugin import (
     pytest_addoption as pytest_addoption,
-)
-from pytest_yobx.plugin import (
     pytest_collect_file as pytest_collect_file,
-)
-from pytest_yobx.plugin import (
     pytest_collection_modifyitems as pytest_collection_modifyitems,
-)
-from pytest_yobx.plugin import (
     pytest_configure as pytest_configure,
-)
-from pytest_yobx.plugin import (
     pytest_generate_tests as pytest_generate_tests,
-)
-from pytest_yobx.plugin import (
     pytest_load_initial_conftests as pytest_load_initial_conftests,
-)
-from pytest_yobx.plugin import (
     pytest_pycollect_makeitem as pytest_pycollect_makeitem,
-)
-from pytest_yobx.plugin import (
     pytest_pyfunc_call as pytest_pyfunc_call,
-)
-from pytest_yobx.plugin import (
     pytest_runtest_makereport as pytest_runtest_makereport,
-)
-from pytest_yobx.plugin import (
     pytest_runtest_setup as pytest_runtest_setup,
-)
-from pytest_yobx.plugin import (
     pytest_runtestloop as pytest_runtestloop,
-)
-from pytest_yobx.plugin import (
     pytest_sessionfinish as pytest_sessionfinish,
-)
-from pytest_yobx.plugin import (
     pytest_terminal_summary as pytest_terminal_summary,
 )
+
+# isort: on
 
 __all__ = [
     "assert_converts",

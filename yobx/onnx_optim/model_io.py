@@ -16,8 +16,11 @@ from yobx.onnx_optim.optim_dim import OptimDim
 __all__ = ["declared_symbols", "load_model", "run_order", "subgraphs"]
 
 _UNREADABLE = (
-    *(DecodeError, ValueError, onnx.parser.ParseError),
-    *(json_format.ParseError, text_format.ParseError),
+    DecodeError,
+    ValueError,
+    onnx.parser.ParseError,
+    json_format.ParseError,
+    text_format.ParseError,
 )
 
 

@@ -27,6 +27,7 @@ __all__ = ["Ending", "declared_dtype", "first_output", "mentions", "new_trips", 
 
 
 def new_trips(view: NodeView, upper: OptimDim | None) -> OptimDim:
+    """A symbol for a number of iterations, at most ``upper``."""
     view.tainted = True
     return view.context.fresh_symbol(
         f"{view.op_type}_{first_output(view)}_trips",
@@ -38,10 +39,12 @@ def new_trips(view: NodeView, upper: OptimDim | None) -> OptimDim:
 
 
 def first_output(view: NodeView) -> str:
+    """Name of the first output that is not omitted, or ``""``."""
     return next((name for name in view.outputs if name), "")
 
 
 def declared_dtype(value: onnx.ValueInfoProto) -> TensorType:
+    """Element type that an output of a body declares, `kUndefined` without one."""
     return stored_type(value.type.tensor_type.elem_type)
 
 
@@ -55,6 +58,7 @@ class Ending:
     trips: OptimDim
 
     def certainly_runs(self) -> bool:
+        """Whether there is an iteration whatever the symbols are."""
         low = self.trips.bounds()[0]
         return low is not None and low >= 1
 

@@ -206,7 +206,8 @@ class _Parts:
 
 def _equal_parts(size: OptimDim, part: OptimDim) -> _Parts:
     """Parts of one size; the last one may be smaller."""
-    if part.bounds()[1] is not None and (part.bounds()[1] or 0) <= 0:
+    most = part.bounds()[1]
+    if most is not None and most <= 0:
         return _Parts()  # such a run fails
     if part.is_int() and size.is_int() and part.as_int() > 0:
         whole, rest = divmod(size.as_int(), part.as_int())
