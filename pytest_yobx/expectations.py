@@ -15,8 +15,6 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from yobx.phases import PHASES
-
 __all__ = ["KINDS", "Book", "Entry", "load"]
 
 SCHEMA = 1
@@ -189,6 +187,8 @@ def _entry(place: str, data: Mapping[str, Any], problems: list[str]) -> Entry | 
 
 def _wrong(data: Mapping[str, Any]) -> str:
     """What is wrong with an entry, or ``""``."""
+    from yobx.phases import PHASES  # nothing but pytest is loaded with the plugin
+
     kind, phase = data.get("kind", "xfail"), data.get("phase", "")
     scale = data.get("scale", 1.0)
     unknown = sorted(set(data) - _FIELDS)
