@@ -9,6 +9,7 @@ import numpy as np
 
 from yobx.lowering import integers, transcendental, trigonometric
 from yobx.lowering.casts import cast
+from yobx.lowering.rounding import round_half_away
 from yobx.stablehlo.op import Op
 from yobx.stablehlo.registry import register_stablehlo_op_converter
 from yobx.stablehlo.tensor import Tensor
@@ -171,13 +172,8 @@ def convert_minimum(g: GraphBuilder, op: Op) -> Tensor:
 
 @register_stablehlo_op_converter("stablehlo.round_nearest_afz")
 def convert_round_away(g: GraphBuilder, op: Op) -> Tensor:
-    """Nearest integer, halves away from zero: one more where the rest is at least 1/2."""
-    x = op.compacts()[0]
-    size = op.emit.Abs(x)
-    whole = op.emit.Floor(size)
-    up = op.emit.GreaterOrEqual(op.emit.Sub(size, whole), op.scalar(0.5))
-    rounded = op.emit.Where(up, op.emit.Add(whole, op.scalar(1)), whole)
-    return op.elementwise(op.emit.Mul(op.emit.Sign(x), rounded))
+    """Nearest integer, halves away from zero."""
+    return op.elementwise(round_half_away(g, op.compacts()[0]))
 
 
 @register_stablehlo_op_converter("stablehlo.sign")

@@ -10,6 +10,7 @@ import numpy as np
 from yobx.lowering import shapes
 from yobx.lowering.casts import cast, convert, to_int64
 from yobx.lowering.legalise import legal
+from yobx.lowering.rounding import round_half_away
 from yobx.onnx_optim import TensorType
 from yobx.tensorflow.ops._op import FLOATS, attr, out_dtype
 from yobx.tensorflow.register import register_tf_op_converter
@@ -134,7 +135,7 @@ def convert_projective(g: GraphBuilder, sts: dict[str, Any], outputs: list[str],
         y = mode(g, y, cast(g, image.height, F))
         x = mode(g, x, cast(g, image.width, F))
     if nearest:
-        y, x = (_round(g, v) for v in (y, x))
+        y, x = (round_half_away(g, v) for v in (y, x))
         value = _read(g, image, y, x)
     else:
         value = _bilinear(g, image, y, x)
@@ -142,11 +143,6 @@ def convert_projective(g: GraphBuilder, sts: dict[str, Any], outputs: list[str],
     whole = g.op.Concat(count, to_int64(g, op.inputs[2].name), channels, axis=0)
     value = g.op.Reshape(value, whole, allowzero=1)
     return _finish(g, str(value), out_dtype(op), outputs)
-
-
-def _round(g: GraphBuilder, x: str) -> str:
-    """Round halves away from zero."""
-    return str(g.op.Mul(g.op.Sign(x), g.op.Floor(g.op.Add(g.op.Abs(x), F(0.5)))))
 
 
 def _finish(g: GraphBuilder, value: str, dtype: TensorType, outputs: list[str]) -> str:

@@ -83,7 +83,7 @@ def convert_quantize_and_dequantize(
     signed, narrow = bool(attr(op, "signed_input")), bool(attr(op, "narrow_range", False))
     x = op.inputs[0].name
     if bool(attr(op, "range_given")):
-        low, high = (_per_slice(g, op, op.inputs[i].name, axis) for i in (1, 2))
+        low, high = (per_slice(g, op, op.inputs[i].name, axis) for i in (1, 2))
     else:
         others = [i for i in range(rank(g, op, 0)) if i != axis]
         low, high = (
@@ -97,8 +97,8 @@ def convert_quantize_and_dequantize(
     return _symmetric(g, op, x, (low, high), (bottom, top), outputs=outputs[:1])
 
 
-def _per_slice(g: GraphBuilder, op: Any, value: str, axis: int) -> str:
-    """Return one limit per slice along an axis in a shape that broadcasts to the input."""
+def per_slice(g: GraphBuilder, op: Any, value: str, axis: int) -> str:
+    """Return one value per slice along an axis in a shape that broadcasts to the input."""
     if axis < 0:
         return value
     after = rank(g, op, 0) - 1 - axis

@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 
 from yobx.lowering.casts import cast
-from yobx.tensorflow.ops._op import attr, out_dtype, rank
+from yobx.lowering.rounding import round_half_away
+from yobx.tensorflow.ops._op import attr, out_dtype
+from yobx.tensorflow.ops.quantization import per_slice
 from yobx.tensorflow.register import register_tf_op_converter
 from yobx.xbuilder import GraphBuilder
 
@@ -22,24 +24,6 @@ STORED: dict[str, Any] = {
 }
 _ALL = tuple(STORED)
 _FLOAT_MAX = np.finfo(F).max
-
-
-def _round_away(g: GraphBuilder, x: str) -> str:
-    """Emit rounding to the nearest integer, halves away from zero."""
-    size = g.op.Abs(x)
-    whole = g.op.Floor(size)
-    more = g.op.GreaterOrEqual(g.op.Sub(size, whole), F(0.5))
-    up = g.op.Add(whole, g.op.Where(more, F(1), F(0)))
-    return str(g.op.Mul(g.op.Sign(x), up))
-
-
-def _along(g: GraphBuilder, op: Any, value: str) -> str:
-    """Return one value per slice in a shape that broadcasts to the input."""
-    axis = int(attr(op, "axis", -1))
-    if axis < 0:
-        return value
-    after = rank(g, op, 0) - 1 - axis
-    return str(g.op.Reshape(value, np.array([-1, *[1] * after], np.int64)))
 
 
 def _limits(kind: Any) -> tuple[int, int]:
@@ -98,27 +82,27 @@ def convert_quantize(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], o
     g.op.Identity(high, outputs=outputs[2:3])
     if mode != "SCALED":
         scale = g.op.Div(F(top - bottom), g.op.Sub(high, low))
-    scale = _along(g, op, scale)
-    low, high = _along(g, op, low), _along(g, op, high)
+    axis = int(attr(op, "axis", -1))
+    scale, low, high = (per_slice(g, op, value, axis) for value in (scale, low, high))
     x = op.inputs[0].name
     if mode == "MIN_FIRST":
         if kind is np.uint8:  # TensorFlow's kernel for this one type rounds once, and otherwise.
             level = g.op.Round(g.op.Mul(g.op.Sub(x, low), scale))
         else:
-            first = g.op.Sub(_round_away(g, g.op.Mul(low, scale)), F(bottom))
-            level = g.op.Sub(_round_away(g, g.op.Mul(x, scale)), first)
+            first = g.op.Sub(round_half_away(g, g.op.Mul(low, scale)), F(bottom))
+            level = g.op.Sub(round_half_away(g, g.op.Mul(x, scale)), first)
         level = g.op.Min(level, np.nextafter(F(top + 1), F(0)))
     else:
         kept = g.op.Max(g.op.Min(x, high), low)
         if mode == "SCALED":
             steps = g.op.Mul(kept, scale)
             even = str(attr(op, "round_mode")) == "HALF_TO_EVEN"
-            level = g.op.Round(steps) if even else _round_away(g, steps)
+            level = g.op.Round(steps) if even else round_half_away(g, steps)
         else:
             steps = g.op.Mul(g.op.Sub(kept, low), scale)
             half = F((top - bottom + 1) / 2)
             level = (
-                _round_away(g, g.op.Sub(steps, half))
+                round_half_away(g, g.op.Sub(steps, half))
                 if bottom
                 else g.op.Floor(g.op.Add(steps, F(0.5)))
             )
@@ -131,7 +115,7 @@ def _stored(
     """Emit levels as integers, those outside of the type at its ends."""
     if kind is np.int32:  # TensorFlow lets the processor decide.
         return cast(g, level, kind, outputs=outputs)
-    wide = g.op.Cast(level, to=7)  # int64, which holds the ends of every type exactly
+    wide = cast(g, level, np.int64)  # holds the ends of every type exactly
     inside = g.op.Max(g.op.Min(wide, np.array(ends[1])), np.array(ends[0]))
     return cast(g, inside, kind, outputs=outputs)
 
@@ -141,7 +125,8 @@ def convert_dequantize(g: GraphBuilder, sts: dict[str, Any], outputs: list[str],
     """The numbers that levels of a range stand for."""
     bottom, top = _limits(STORED[op.inputs[0].dtype.name])
     level = cast(g, op.inputs[0].name, F)
-    low, high = (_along(g, op, op.inputs[i].name) for i in (1, 2))
+    axis = int(attr(op, "axis", -1))
+    low, high = (per_slice(g, op, op.inputs[i].name, axis) for i in (1, 2))
     mode = str(attr(op, "mode"))
     if mode == "SCALED":
         bottom += int(bool(attr(op, "narrow_range")))
@@ -153,21 +138,11 @@ def convert_dequantize(g: GraphBuilder, sts: dict[str, Any], outputs: list[str],
         scale = g.op.Div(g.op.Sub(high, low), F(top - bottom))
         if mode == "MIN_FIRST":
             same = g.op.Equal(scale, F(0))
-            rounded = _round_away(g, g.op.Div(low, g.op.Where(same, F(1), scale)))
+            rounded = round_half_away(g, g.op.Div(low, g.op.Where(same, F(1), scale)))
             low = g.op.Where(same, low, g.op.Mul(rounded, scale))
         steps = g.op.Sub(level, F(bottom)) if bottom else level
         value = g.op.Add(g.op.Mul(steps, scale), low)
     return cast(g, value, out_dtype(op), outputs=outputs[:1])
-
-
-def _per_axis(g: GraphBuilder, op: Any, index: int) -> str:
-    """Return scales or zero points in a shape that broadcasts to the input."""
-    value = op.inputs[index].name
-    axis = int(op.get_attr("quantization_axis"))
-    if axis < 0:
-        return str(value)
-    after = rank(g, op, 0) - 1 - axis
-    return str(g.op.Reshape(value, np.array([-1, *[1] * after], np.int64)))
 
 
 @register_tf_op_converter(
@@ -177,10 +152,11 @@ def convert_uniform_quantize(
     g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any
 ) -> str:
     """Numbers rounded to levels, halves up, by scales and zero points."""
-    scale, zero = _per_axis(g, op, 1), _per_axis(g, op, 2)
+    axis = int(attr(op, "quantization_axis"))
+    scale, zero = (per_slice(g, op, op.inputs[i].name, axis) for i in (1, 2))
     steps = g.op.Mul(op.inputs[0].name, g.op.Reciprocal(scale))
     level = g.op.Floor(g.op.Add(steps, F(0.5)))
-    moved = g.op.Add(g.op.Cast(level, to=7), cast(g, zero, np.int64))
+    moved = g.op.Add(cast(g, level, np.int64), cast(g, zero, np.int64))
     ends = [np.array(int(op.get_attr(f"quantization_{e}_val"))) for e in ("min", "max")]
     inside = g.op.Max(g.op.Min(moved, ends[1]), ends[0])
     return cast(g, inside, STORED[op.outputs[0].dtype.name], outputs=outputs[:1])
@@ -193,7 +169,8 @@ def convert_uniform_dequantize(
     g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any
 ) -> str:
     """The numbers that levels stand for, by scales and zero points."""
-    scale, zero = _per_axis(g, op, 1), _per_axis(g, op, 2)
+    axis = int(attr(op, "quantization_axis"))
+    scale, zero = (per_slice(g, op, op.inputs[i].name, axis) for i in (1, 2))
     steps = g.op.Sub(cast(g, op.inputs[0].name, np.int32), zero)
     return str(g.op.Mul(cast(g, steps, F), scale, outputs=outputs[:1], name=op.name))
 
@@ -201,9 +178,9 @@ def convert_uniform_dequantize(
 def _zero_level(g: GraphBuilder, low: str, high: str, ends: tuple[int, int]) -> tuple[str, str]:
     """Return the level that stands for zero, int32, and the size of one level."""
     span = g.op.Sub(high, low)
-    scale = g.op.Div(np.float64(ends[1] - ends[0]), g.op.Cast(span, to=11))
-    first = g.op.Cast(g.op.Mul(g.op.Cast(low, to=11), scale), to=1)
-    zero = g.op.Sub(F(ends[0]), _round_away(g, first))
+    scale = g.op.Div(np.float64(ends[1] - ends[0]), cast(g, span, np.float64))
+    first = cast(g, g.op.Mul(cast(g, low, np.float64), scale), F)
+    zero = g.op.Sub(F(ends[0]), round_half_away(g, first))
     return cast(g, zero, np.int32), str(g.op.Div(span, F(ends[1] - ends[0])))
 
 
