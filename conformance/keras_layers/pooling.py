@@ -56,7 +56,7 @@ def _everything(kind: str, rank: int) -> Iterator[Entry]:
     subject = f"Global{kind}Pooling{rank}D"
     # A mean of thousands of numbers around zero would be rounding and nothing else.
     last, first = _DATA[rank] + 1, _FIRST[rank] + 1
-    extra = _ONE_BY_ONE if kind == "Average" else {}
+    extra = _ONE_BY_ONE if kind == "Average" and rank > 1 else {}
     for keepdims in (False, True):
         yield layer(subject, last, keepdims=keepdims, options={"free": _FREE[rank], **extra})
         yield layer(
