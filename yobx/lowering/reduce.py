@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -49,6 +51,8 @@ def reduce(
         x = _with_identity(g, kind, x, axes)
     emit = getattr(legal(g), f"Reduce{kind}")
     options: dict[str, Any] = {"keepdims": int(keepdims), "noop_with_empty_axes": 1}
+    if kind == "Sum" and not is_float(g.get_type(x)):
+        return _integer_sum(g, x, partial(_sum, g, axes=axes, name=name, **options), outputs)
     if kind == "Mean" and _reduces_open_batch(g, x, axes):
         # The mean of nothing is NaN; onnxruntime says zero.
         count = g.op.ReduceProd(g.op.Gather(g.op.Shape(x), axes), keepdims=0)
@@ -95,6 +99,32 @@ def _with_identity(g: GraphBuilder, kind: str, x: str, axes: Axes) -> str:
     for axis in np.ravel(axes):
         pads[rank + int(axis) % rank] = 1
     return str(legal(g).Pad(x, pads, fill))
+
+
+def _sum(g: GraphBuilder, x: str, *, axes: Axes, **options: Any) -> str:
+    return str(g.op.ReduceSum(x, axes, **options))
+
+
+def _integer_sum(
+    g: GraphBuilder, x: str, add: Callable[[str], str], outputs: list[str] | None
+) -> str:
+    """Sum of integers that wraps around, as frameworks define it.
+
+    The sums of onnxruntime go through float64: they saturate, and lose units above 2**53. Narrow
+    integers are summed in 64 bits; of 64-bit ones the halves are summed, each below 2**53 for less
+    than two million elements.
+    """
+    dtype = g.get_type(x)
+    wide = cast(g, x, np.int64)
+    if DTYPES["int64"] != int(dtype) != DTYPES["uint64"]:
+        return cast(g, add(wide), dtype, outputs=outputs)
+    unit = np.array(1 << 32, np.int64)
+    high = g.op.Div(wide, unit)
+    low = g.op.Sub(wide, g.op.Mul(high, unit))
+    upper = g.op.Mul(add(high), unit)
+    if int(dtype) == DTYPES["int64"]:
+        return str(g.op.Add(upper, add(low), outputs=outputs))
+    return cast(g, g.op.Add(upper, add(low)), dtype, outputs=outputs)
 
 
 def _integer_mean(
