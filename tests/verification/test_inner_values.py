@@ -122,15 +122,13 @@ def test_a_wrong_statement_inside_a_loop_is_refuted() -> None:
 
 
 def test_inner_values_count_as_observed() -> None:
-    reports = [
-        run_check(
-            parser.parse_model(NESTED), tuple(FEEDS.values()), reference=lambda *_: X, bindings=b
-        ).report.shapes
-        for b in ("sample",)
-    ]
-    assert reports[0].values == 1 + len(inner_names(parser.parse_model(NESTED)))
-    assert reports[0].unobserved == 0
-    assert {row.value for row in reports[0].rows} >= {"twice", "root", "sine"}
+    target = parser.parse_model(NESTED)
+    feeds = tuple(FEEDS.values())
+    result = run_check(target, feeds, reference=lambda *_: X, bindings="sample")
+    shapes = result.report.shapes
+    assert shapes.values == 1 + len(inner_names(target))
+    assert shapes.unobserved == 0
+    assert {row.value for row in shapes.rows} >= {"twice", "root", "sine"}
 
 
 # ---- against TensorFlow --------------------------------------------------------------------------
