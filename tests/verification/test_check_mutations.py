@@ -493,3 +493,25 @@ def test_the_input_is_not_changed() -> None:
     before = copied(good).SerializeToString(deterministic=True)
     check_conversion(good, (X,), reference=network())
     assert good.SerializeToString(deterministic=True) == before
+
+
+def test_a_source_that_works_in_place_changes_nothing_for_the_other_side() -> None:
+    def doubles_first(x: Any) -> Any:
+        x *= 2
+        return -x
+
+    assert run_on(unary("Neg"), doubles_first, X[:, :4]).failed_phase == "values"
+
+
+@pytest.mark.parametrize(
+    ("x", "said"),
+    [
+        (np.zeros((0, 4), np.float32), "every output is empty"),
+        (np.full((2, 4), np.nan, np.float32), "no element is finite"),
+    ],
+    ids=["empty", "nan"],
+)
+def test_agreement_that_proves_little_is_said(x: Any, said: str) -> None:
+    report = run_on(unary("Neg", x.shape), np.negative, x)
+    assert report.passed
+    assert report.text().count(said) == 1

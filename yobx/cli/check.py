@@ -81,6 +81,8 @@ def exit_code(report: ConversionReport) -> ExitCode:
     """
     if report.passed:
         return ExitCode.OK
+    if report.internal:
+        return ExitCode.INTERNAL
     if report.phase(report.failed_phase).error_type == ArgumentError.__name__:
         return ExitCode.USAGE
     return ExitCode.MODEL if report.failed_phase in _BEFORE_COMPARISON else ExitCode.DIFFERENCE

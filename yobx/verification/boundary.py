@@ -42,8 +42,11 @@ class Attempt:
 
 
 def one_line(error: BaseException, limit: int = 600) -> str:
-    """The message of an exception on one line, or its class where it has none."""
-    text = " ".join(_FRAME.sub("", str(error)).split()) or type(error).__name__
+    """The message of an exception on one line, with its class where that says more."""
+    text = " ".join(_FRAME.sub("", str(error)).split())
+    name = type(error).__name__
+    if not text or type(error).__module__ == "builtins":  # "KeyError: 'x'", not "'x'"
+        text = f"{name}: {text}" if text else name
     return text if len(text) <= limit else f"{text[:limit]}…"
 
 

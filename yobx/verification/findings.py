@@ -9,6 +9,7 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass, field
 
+from yobx.errors import InternalError
 from yobx.phases import PHASES
 
 __all__ = [
@@ -286,6 +287,12 @@ class Findings:
     def failed_phase(self) -> str:
         """Name of the first failed phase, or ``""``."""
         return next((p.name for p in self.phases if p.outcome is Outcome.FAILED), "")
+
+    @property
+    def internal(self) -> bool:
+        """Whether the first failed phase was ended by a fault of yobx, not of the model."""
+        failed = self.failed_phase
+        return bool(failed) and self.phase(failed).error_type == InternalError.__name__
 
     @property
     def compared(self) -> bool:

@@ -99,7 +99,9 @@ class _Judgement:
         args = fill(self.prepared.args, own)
         expected = []
         with Attempt() as attempt:
-            expected = self.prepared.source.run(args) if source else []
+            # Copies: a source that works in place must not change what the other side is given.
+            lent = fill(self.prepared.args, [array.copy() for array in own])
+            expected = self.prepared.source.run(lent) if source else []
             expected = [(name, as_pairs(value)) for name, value in expected]
         if attempt.error is not None:
             self._refused(entry, binding, leaves, attempt.error)
@@ -165,6 +167,7 @@ class _Judgement:
                 self._compare_values()
             self._ask_the_graph()
         with self.phases.phase("provenance", stops=False):
+            self._look_for_first()
             self._check_provenance()
 
     def _check_structure(self) -> None:
@@ -223,8 +226,15 @@ class _Judgement:
             self._compare_run(run)
         if not self.report.compared:
             self.phases.fail("values", "no output was compared: nothing is proven")
+        elif not any(output.elements or output.failed for output in self.report.outputs):
+            self.phases.warn(
+                "values", "every output is empty: only dtypes and shapes were compared"
+            )
         self._summarise()
         self.report.notes += self.prepared.sensitivity.notes
+
+    def _look_for_first(self) -> None:
+        """Looks for the first value that differs, when one does."""
         wrong = [o for o in self.report.outputs if o.failed and o.category not in _PHASE_OF]
         if wrong and self.prepared.options.localize:
             self._localize(wrong[0])

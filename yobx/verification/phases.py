@@ -6,13 +6,19 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from yobx.verification.boundary import Attempt, one_line
+import onnx
+
+from yobx.errors import InternalError, YobxError
+from yobx.verification.boundary import Attempt, with_place
 from yobx.verification.evidence import CheckResult
 from yobx.verification.findings import Outcome, PhaseReport
+from yobx.verification.runner import LoadError, RunError
 
 __all__ = ["EndOfCheckError", "PhaseLog"]
 
 _MOST_LINES = 40
+# Raised on purpose: their messages say what is wrong with the model.
+_TOLD = (YobxError, LoadError, RunError, onnx.checker.ValidationError)
 
 
 class EndOfCheckError(Exception):
@@ -49,11 +55,22 @@ class PhaseLog:
             yield entry
         entry.seconds += time.perf_counter() - start
         if attempt.error is not None:
-            self.fail(name, str(attempt.error) or one_line(attempt.error), attempt.error)
+            self._ended(name, attempt.error)
             if stops:
                 raise EndOfCheckError from attempt.error
         elif entry.outcome is Outcome.NOT_REACHED:
             entry.outcome = Outcome.PASSED
+
+    def _ended(self, name: str, error: Exception) -> None:
+        """Reports what ended a phase; what nobody raised on purpose, with its class and place."""
+        if isinstance(error, _TOLD):
+            self.fail(name, str(error), error)
+        elif name == "import":  # the one phase whose block runs code of the user unguarded
+            self.fail(name, with_place(error), error)
+        else:
+            fault = InternalError(f"internal error of yobx, please report it: {with_place(error)}")
+            fault.__cause__ = error
+            self.fail(name, str(fault), fault)
 
     def fail(self, name: str, message: str, error: BaseException | None = None) -> None:
         """Marks a phase as failed.
@@ -77,4 +94,5 @@ class PhaseLog:
         entry = self.result.report.phase(name)
         if entry.outcome is not Outcome.FAILED:
             entry.outcome = Outcome.WARNING
-        entry.messages.append(message)
+        if message not in entry.messages:
+            entry.messages.append(message)

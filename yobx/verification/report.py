@@ -33,7 +33,11 @@ class ConversionReport(Findings):
     def as_dict(self) -> dict[str, Any]:
         """The report as JSON data of schema 1; NaN and infinities become strings."""
         data = _plain(asdict(self))
-        summary = {"passed": self.passed, "failed_phase": self.failed_phase}
+        summary = {
+            "passed": self.passed,
+            "failed_phase": self.failed_phase,
+            "internal": self.internal,
+        }
         return {"schema": SCHEMA, **summary, "seconds": self.seconds, **data}
 
     @classmethod

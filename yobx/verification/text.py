@@ -35,7 +35,8 @@ def render(report: Findings) -> str:
     lines = [_headline(report)]
     failed = [p for p in report.phases if p.outcome is Outcome.FAILED]
     for phase in failed:
-        if phase.name == "values" and any(output.failed for output in report.outputs):
+        wrong = any(output.failed for output in report.outputs)
+        if phase.name == "values" and wrong and not phase.error_type:
             continue  # told below, output by output
         shown = phase.messages[:_MOST_ROWS]
         for i, message in enumerate(shown):
@@ -69,6 +70,8 @@ def _headline(report: Findings) -> str:
         sizes = len([b for b in report.bindings if b.ran])
         found = f"{count} outputs under {sizes} bindings, {report.seconds:.1f} s"
         return f"yobx: agrees — {what}, {how}: {found}"
+    if report.internal:
+        return f"yobx: INTERNAL ERROR in the phase {report.failed_phase} — {what}, {how}"
     headline = _HEADLINES.get(report.failed_phase, "nothing was compared, so nothing is proven")
     return f"yobx: {headline} — {what}, {how}"
 
