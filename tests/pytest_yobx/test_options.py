@@ -78,7 +78,7 @@ def test_marker(assert_converts):
         ("bindings", "B=3;B=4", "[b.sizes for b in report.bindings] == [{'B': 3}, {'B': 4}]"),
         ("precision", "float32", "report.precision == 'float32'"),
         ("tolerance_class", "measured", "'measured' in report.outputs[0].rule"),
-        ("tolerance_scale", "2", "report.outputs[0].rule.startswith('36 ')"),
+        ("tolerance_scale", "2", "report.outputs[0].rule.startswith('20 ')"),
     ],
 )
 def test_each_form_of_a_setting(pytester, form, name, text, wanted):

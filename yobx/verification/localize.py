@@ -11,7 +11,7 @@ run time from the converter.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -171,8 +171,16 @@ def _allowances(
         else:
             result[name] = strict
     if unknown:
-        result.update(sensitivity.measure(evidence.feeds, evidence.values, unknown))
+        measured = sensitivity.measure(evidence.feeds, evidence.values, unknown)
+        result.update({name: _inside(found, sensitivity) for name, found in measured.items()})
     return result
+
+
+def _inside(allowance: Allowance, sensitivity: Sensitivity) -> Allowance:
+    """What a value inside may be off before it is named as the place of a fault."""
+    if allowance.absolute is None:
+        return allowance
+    return replace(allowance, absolute=allowance.absolute * sensitivity.tolerances.inside)
 
 
 def _source_values(evidence: Evidence, names: list[str], found: Localization) -> dict[str, Any]:
@@ -237,7 +245,8 @@ def _turn_allowances(
     if evidence.inner is None or not names:
         return {}
     wanted = {name: evidence.turns[name] for name in names}
-    return sensitivity.measure_turns(evidence.feeds, evidence.inner, wanted)
+    measured = sensitivity.measure_turns(evidence.feeds, evidence.inner, wanted)
+    return {name: [_inside(one, sensitivity) for one in turns] for name, turns in measured.items()}
 
 
 def _compared_turns(

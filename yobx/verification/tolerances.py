@@ -60,6 +60,7 @@ class Tolerances:
         noise: Noise amplitude by class, in `u`.
         runs: Noisy runs for each binding.
         elementwise: Measured standard deviations allowed for an element.
+        inside: Factor on it for values that only tell where a fault is.
         rms: Measured standard deviations allowed for the root mean square.
         weak: Share of the output's spread above which an allowance proves little.
         blind: Share above which it proves nothing.
@@ -75,6 +76,7 @@ class Tolerances:
     noise: Mapping[str, float]
     runs: int
     elementwise: float
+    inside: float
     rms: float
     weak: float
     blind: float
@@ -165,6 +167,7 @@ def _parse(data: Mapping[str, Any]) -> Tolerances:
         noise={name: float(value) for name, value in model["noise"].items()},
         runs=int(model["runs"]),
         elementwise=float(model["elementwise"]),
+        inside=float(model["inside"]),
         rms=float(model["rms"]),
         weak=float(model["weak"]),
         blind=float(model["blind"]),
