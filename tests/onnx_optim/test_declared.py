@@ -79,6 +79,15 @@ def test_one_name_for_two_data_dependent_sizes_is_not_believed() -> None:
     assert context.assumptions == ["v axis 1: found == NonZero_v_d1"]
 
 
+def test_a_declared_number_is_a_sum_of_data_dependent_sizes() -> None:
+    context = inferred("""
+        g (float[n, 3] x, float[n, 3] w) => (int64[2, 8] y) {
+          z = NonZero (x)  v = NonZero (w)  y = Concat <axis = 1> (z, v)
+        }""")
+    assert dims(context, "y") == [2, 8]
+    assert not context.assumptions
+
+
 def test_a_declaration_may_not_equate_data_and_input_sizes() -> None:
     context = inferred("g (float[n, 3] x) => (int64[2, n] z) { z = NonZero (x) }")
     assert dims(context, "z") == [2, "NonZero_z_d1"]
@@ -95,6 +104,15 @@ def test_two_input_symbols_are_an_equation() -> None:
 def test_a_declared_size_beyond_the_bound_contradicts() -> None:
     context = inferred("g (float[2, 3] x) => (int64[2, 9] z) { z = NonZero (x) }")
     assert "at most 6" in str(context.contradictions[0])
+
+
+def test_a_declared_number_is_no_sum_of_data_and_input_sizes() -> None:
+    context = inferred("""
+        g (float[n, 3] x, int64[2, n] w) => (int64[2, 8] y) {
+          z = NonZero (x)  y = Concat <axis = 1> (z, w)
+        }""")
+    assert dims(context, "y") == [2, "NonZero_z_d1 + n"]
+    assert len(context.assumptions) == 1
 
 
 def test_a_declaration_completes_what_no_rule_knows() -> None:

@@ -319,7 +319,18 @@ class Scope:
     def _tensor(self, result: Tensor | str, value: ir.Value) -> Tensor:
         if isinstance(result, Tensor):
             return result
-        return full_tensor(result, part_type(value.tensor))
+        kind = part_type(value.tensor)
+        self._declare_sizes(result, kind)
+        return full_tensor(result, kind)
+
+    def _declare_sizes(self, name: str, kind: ir.TensorType) -> None:
+        """State the sizes that StableHLO knows and ONNX does not, as of a slice anywhere."""
+        known = self.g.get_shape(name)
+        if not known.has_rank() or len(known) != kind.rank:
+            return
+        pairs = list(zip(kind.shape, known.dims(), strict=True))
+        if any(size is not None and not dim.is_int() for size, dim in pairs):
+            self.g.declare(name, shape=[dim if size is None else size for size, dim in pairs])
 
     def _bind_all(self, operation: ir.Operation, results: Sequence[Parts]) -> None:
         for value, parts in zip(operation.results, results, strict=True):

@@ -16,6 +16,7 @@ from tests.stablehlo.jax_cases import (
     symbolic,
     whole,
 )
+from yobx.jax import to_onnx
 
 N = ({0: "n"},)
 
@@ -178,3 +179,16 @@ def test_windows_shorter_than_the_operand(kind: str) -> None:
 
     case = Case(kind, function, lambda n: (x, updates))
     check_static(case)
+
+
+def test_sizes_at_computed_starts_stay_known() -> None:
+    def function(x: jax.Array, i: jax.Array) -> tuple[jax.Array, jax.Array]:
+        block = lax.dynamic_slice(x, (0, i), (x.shape[0], 2))
+        return block, lax.dynamic_update_slice(x, block[:, :1] * 2, (0, i))
+
+    model = to_onnx(function, (normal(3, 8), np.int32(4)), dynamic_shapes=({0: "n"}, {}))
+    shapes = [
+        [d.dim_param or d.dim_value for d in output.type.tensor_type.shape.dim]
+        for output in model.graph.output
+    ]
+    assert shapes == [["n", 2], ["n", 8]]
