@@ -200,3 +200,22 @@ def test_a_state_that_grows_is_no_contradiction() -> None:
     assert report.passed, report.text()
     # What the first size of a turn is has no name in the body: two values are known in part.
     assert (report.shapes.values, report.shapes.partial, report.shapes.unobserved) == (6, 2, 0)
+
+
+def test_large_values_of_a_loop_are_left_out() -> None:
+    text = """<ir_version: 10, opset_import: ["" : 21]>
+        g (float[600, 600] x, int64 n) => (float[600, 600] y, float s) {
+            keep = Constant <value = bool {1}> ()
+            zero = Constant <value_float = 0.0> ()
+            y, s = Loop (n, keep, x, zero) <body = b (int64 i, bool c, float[600, 600] a, float t)
+                => (bool d, float[600, 600] big, float small) {
+                d = Identity (c)
+                big = Add (a, a)
+                sum = ReduceMax <keepdims = 0> (big)
+                small = Add (t, sum)
+            }>
+        }"""
+    found = collector(parser.parse_model(text))
+    assert found is not None
+    assert {"sum", "small"} <= set(found.outputs)
+    assert not {"big", "a"} & set(found.outputs)

@@ -15,7 +15,7 @@ from yobx.verification.noise import noisy_model
 from yobx.verification.runner import Session, exposed
 from yobx.verification.sensitivity import Sensitivity
 from yobx.verification.tolerances import load_tolerances
-from yobx.verification.value_types import value_dtypes
+from yobx.verification.value_types import value_types
 
 TABLE = load_tolerances()
 
@@ -220,7 +220,7 @@ def test_types_that_cannot_be_inferred_are_those_the_model_states():
     node = helper.make_node("Gelu", ["x"], ["y"], domain="com.microsoft")
     network = model([node], [value("x", ("B", 3))], [value("y", ("B", 3))])
     network.opset_import.append(helper.make_opsetid("com.microsoft", 1))
-    assert value_dtypes(network)["y"] == TensorProto.FLOAT
+    assert value_types(network)["y"].dtype == TensorProto.FLOAT
 
 
 def test_equal_values_have_equal_rounding() -> None:

@@ -19,12 +19,14 @@ import onnx
 from onnx import TensorProto, helper
 
 from yobx.verification.error_classes import subgraphs
-from yobx.verification.value_types import value_dtypes
+from yobx.verification.value_types import ValueType, value_types
 
 __all__ = ["Collector", "body_of", "collector", "inner_names", "values_in_order"]
 
 _LEAST_OPSET = 16
-_MOST_VALUES = 500  # a sequence each; what is left out is counted as not observable
+# What is left out is counted as not observable: a sequence for each value, kept for every turn.
+_MOST_VALUES = 500
+_MOST_BYTES = 1 << 20  # of all values, in one turn
 _COLLECTED = frozenset(
     {
         TensorProto.FLOAT,
@@ -132,13 +134,29 @@ def collector(model: onnx.ModelProto) -> Collector | None:
     names = Counter([*inner_names(model), *_handed_names(model)])
     if not names or opset < _LEAST_OPSET:
         return None
-    dtypes = value_dtypes(model)
-    known = [n for n, count in names.items() if count == 1 and dtypes.get(n) in _COLLECTED]
+    types = value_types(model)
+    known = {
+        name: types[name]
+        for name, count in names.items()
+        if count == 1 and name in types and types[name].dtype in _COLLECTED
+    }
     copy = onnx.ModelProto()
     copy.CopyFrom(model)
     found = Collector(copy)
-    _Threads(found, {name: dtypes[name] for name in known[:_MOST_VALUES]}).main()
+    _Threads(found, _affordable(known)).main()
     return found if found.outputs else None
+
+
+def _affordable(known: Mapping[str, ValueType]) -> dict[str, int]:
+    """Element types of the values to collect: the smallest first, as many as there is room for."""
+    chosen: set[str] = set()
+    room = _MOST_BYTES
+    for name in sorted(known, key=lambda name: known[name].nbytes)[:_MOST_VALUES]:
+        room -= known[name].nbytes
+        if room < 0:
+            break
+        chosen.add(name)
+    return {name: found.dtype for name, found in known.items() if name in chosen}
 
 
 @dataclass

@@ -20,7 +20,7 @@ from onnx import TensorProto, helper, numpy_helper
 from yobx.verification.dtypes import is_float, widen
 from yobx.verification.error_classes import node_class, subgraphs
 from yobx.verification.tolerances import Tolerances
-from yobx.verification.value_types import value_dtypes
+from yobx.verification.value_types import value_types
 
 __all__ = ["noisy_model"]
 
@@ -297,7 +297,7 @@ def noisy_model(
     Returns:
         The twin, the amplification of its noise, and how many nodes are noised.
     """
-    dtypes = value_dtypes(model)
+    dtypes = {name: found.dtype for name, found in value_types(model).items()}
     amplification = _amplification(model, dtypes)
     scales = {name: _magnitude(value) for name, value in (clean or {}).items()}
     noise = _Noise(tolerances, dtypes, amplification, provider, seed, scales=scales)

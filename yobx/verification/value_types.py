@@ -1,6 +1,9 @@
-"""Element types of the values of a model."""
+"""Element types and rough sizes of the values of a model."""
 
 from __future__ import annotations
+
+import math
+from dataclasses import dataclass
 
 import onnx
 from onnx import helper
@@ -8,11 +11,31 @@ from onnx import helper
 from yobx.onnx_optim import infer_shapes
 from yobx.verification.error_classes import subgraphs
 
-__all__ = ["value_dtypes"]
+__all__ = ["ValueType", "value_types"]
+
+_SYMBOLIC_SIZE = 16  # what a size that is no number counts as
 
 
-def value_dtypes(model: onnx.ModelProto) -> dict[str, int]:
-    """Element type of every value, bodies of control flow included.
+@dataclass(frozen=True)
+class ValueType:
+    """What is stated about a value.
+
+    Attributes:
+        dtype: Its ONNX element type.
+        elements: Roughly how many elements it has; one where its rank is unknown.
+    """
+
+    dtype: int
+    elements: int
+
+    @property
+    def nbytes(self) -> int:
+        """Roughly how many bytes it takes."""
+        return self.elements * int(helper.tensor_dtype_to_np_dtype(self.dtype).itemsize)
+
+
+def value_types(model: onnx.ModelProto) -> dict[str, ValueType]:
+    """Element type and size of every value, bodies of control flow included.
 
     Weights are replaced by inputs first, so that a large model is not serialised.
     """
@@ -32,19 +55,20 @@ def value_dtypes(model: onnx.ModelProto) -> dict[str, int]:
                 helper.make_tensor_value_info(tensor.name, tensor.data_type, tensor.dims)
             )
     inferred = infer_shapes(light, inplace=True)  # onnx's own ends the process on string splits
-    dtypes: dict[str, int] = {}
-    _collect(model.graph, dtypes)  # what the model states, where nothing can be inferred
-    _collect(inferred.graph, dtypes)
-    return dtypes
+    types: dict[str, ValueType] = {}
+    _collect(model.graph, types)  # what the model states, where nothing can be inferred
+    _collect(inferred.graph, types)
+    return types
 
 
-def _collect(graph: onnx.GraphProto, dtypes: dict[str, int]) -> None:
+def _collect(graph: onnx.GraphProto, types: dict[str, ValueType]) -> None:
     for value in (*graph.input, *graph.value_info, *graph.output):
-        elem = value.type.tensor_type.elem_type
-        if elem:
-            dtypes[value.name] = elem
-    for tensor in graph.initializer:
-        dtypes[tensor.name] = tensor.data_type
+        tensor = value.type.tensor_type
+        if tensor.elem_type:
+            sizes = [dim.dim_value or _SYMBOLIC_SIZE for dim in tensor.shape.dim]
+            types[value.name] = ValueType(tensor.elem_type, math.prod(sizes))
+    for initializer in graph.initializer:
+        types[initializer.name] = ValueType(initializer.data_type, math.prod(initializer.dims))
     for node in graph.node:
         for body in subgraphs(node):
-            _collect(body, dtypes)
+            _collect(body, types)
