@@ -102,7 +102,9 @@ class ModelItem(pytest.Item):
         if isinstance(excinfo.value, (VerificationError, EntryError, pytest.UsageError)):
             return str(excinfo.value)
         # From where the user's code begins; the frames before are pytest's and ours.
-        excinfo.traceback = excinfo.traceback.filter(_is_foreign) or excinfo.traceback
+        excinfo.traceback = excinfo.traceback.filter(_is_foreign)
+        if not excinfo.traceback:  # none of it ran: a syntax error says where it is itself
+            return excinfo.exconly()
         return super().repr_failure(excinfo, "short")
 
     def reportinfo(self) -> tuple[Path, None, str]:

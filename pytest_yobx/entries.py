@@ -151,7 +151,10 @@ def expand(lines: list[str], root: Path) -> list[Entry]:
         if not text or text.startswith("#"):
             continue
         if ":" in text and not (root / text).exists():
-            entries.append(Entry(text, text))
+            form = "An entry has the form package.module:attribute."
+            empty = not all(part.strip() for part in text.partition(":")[::2])
+            problem = f"yobx_models entry {text!r} names nothing. {form}" if empty else ""
+            entries.append(Entry(text, text, problem))
             continue
         entries += _files(text, root)
     seen: set[str] = set()

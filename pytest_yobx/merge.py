@@ -105,9 +105,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         worse = worse or found.bad
     from pytest_yobx.html import render_session
 
-    chosen.output.mkdir(parents=True, exist_ok=True)
-    text = json.dumps(data, indent=1) + "\n"
-    (chosen.output / "report.json").write_text(text, encoding="utf-8")
-    (chosen.output / "report.html").write_text(render_session(data), encoding="utf-8")
+    page, text = render_session(data), json.dumps(data, indent=1) + "\n"
+    try:
+        chosen.output.mkdir(parents=True, exist_ok=True)
+        (chosen.output / "report.json").write_text(text, encoding="utf-8")
+        (chosen.output / "report.html").write_text(page, encoding="utf-8")
+    except OSError as error:
+        sys.stderr.write(f"merge cannot write to {chosen.output}: {error.strerror or error}\n")
+        return 2
     sys.stdout.write("\n".join([*lines, f"written to {chosen.output}"]) + "\n")
     return int(worse)

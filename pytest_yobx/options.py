@@ -6,6 +6,7 @@ Precedence: fixture argument, marker or the options a factory returns > flag > i
 from __future__ import annotations
 
 import difflib
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -17,6 +18,7 @@ __all__ = ["OPTIONS", "Option", "Settings", "check_keywords", "read_settings", "
 
 _NOT_SETTABLE = frozenset({"root", "active"})
 BINDINGS = ("primes", "primes2", "ones")
+_LABELS = (*BINDINGS, "zeros", "sample")
 
 
 def _list(text: str) -> tuple[str, ...]:
@@ -25,6 +27,20 @@ def _list(text: str) -> tuple[str, ...]:
 
 def _numbers(text: str) -> tuple[int, ...]:
     return tuple(int(part) for part in _list(text))
+
+
+def _opsets(text: str) -> tuple[int, ...]:
+    opsets = _numbers(text)
+    if min(opsets, default=1) < 1:
+        raise ValueError("opsets are integers, 1 or more")
+    return opsets
+
+
+def _factor(text: str) -> float:
+    factor = float(text)
+    if not 0 < factor < math.inf:
+        raise ValueError("a positive number is expected")
+    return factor
 
 
 def _seeds(text: str) -> int | tuple[int, ...]:
@@ -44,9 +60,13 @@ def _bindings(text: str) -> tuple[str | dict[str, int], ...]:
             if equals:
                 sizes[name.strip()] = int(size)
             else:
-                result.append(part)
+                result.append(_one_of(*_LABELS)(part))
         if sizes:
             result.append(sizes)
+        if min(sizes.values(), default=0) < 0:
+            raise ValueError("sizes are integers, 0 or more")
+    if not result:
+        raise ValueError("at least one is expected")
     return tuple(result)
 
 
@@ -138,7 +158,7 @@ def _session(
 
 
 OPTIONS = (
-    Option("target_opset", _numbers, "", "opsets to convert to, one test each: 18,21", "LIST"),
+    Option("target_opset", _opsets, "", "opsets to convert to, one test each: 18,21", "LIST"),
     Option("dynamic_shapes", _dynamic, "", "dynamic axes: x:0=B,1=S;y:0=B", "AXES"),
     Option(
         "bindings",
@@ -164,7 +184,7 @@ OPTIONS = (
         "rule for float outputs: auto, exact, rounded, transcendental or measured",
         "CLASS",
     ),
-    Option("tolerance_scale", float, "1", "factor on every float allowance", "FACTOR"),
+    Option("tolerance_scale", _factor, "1", "factor on every float allowance", "FACTOR"),
     Option("tolerances", str, "", "another tolerance table", "FILE"),
     Option("localize", _truth, "on", "look for the first differing value", "on|off"),
     _session(
@@ -355,6 +375,9 @@ def read_settings(config: pytest.Config) -> Settings:
             "FILE (the report.json of that run)"
         )
     root = config.rootpath
+    table = values["tolerances"]
+    if table and not (root / table).is_file():
+        raise pytest.UsageError(f"yobx: --yobx-tolerances: there is no file {root / table}")
     return Settings(**values, root=root, active=bool(config.getoption("--yobx")))
 
 

@@ -93,9 +93,16 @@ class _Parts:
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(
-        self, config: pytest.Config, items: list[pytest.Item]
+        self, session: pytest.Session, config: pytest.Config, items: list[pytest.Item]
     ) -> None:
-        """Keeps the share of this part."""
+        """Keeps the share of this part; files that are not in order fail whatever is selected."""
+        book, complete = config.stash[_BOOK], collection.is_complete(config)
+        if config.getoption("--yobx") and (book.entries or book.problems):
+            items.append(
+                expected.ProblemsItem.from_parent(
+                    session, name="yobx_expectations", book=book, complete=complete
+                )
+            )
         shard = collection.settings_of(config).shard
         planned = [item.nodeid for item in items if collection.is_check(item)]
         if shard is not None:
@@ -139,13 +146,6 @@ def pytest_collection_modifyitems(
             given = collection.marker_options(item)
             if given:
                 options.check_keywords(given, f"the marker yobx of {item.nodeid}")
-    complete = collection.is_complete(config)
-    if config.getoption("--yobx") and (book.entries or book.problems):
-        items.append(
-            expected.ProblemsItem.from_parent(
-                session, name="yobx_expectations", book=book, complete=complete
-            )
-        )
 
 
 @pytest.hookimpl(wrapper=True)

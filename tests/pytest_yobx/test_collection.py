@@ -65,6 +65,7 @@ def test_paths_limit_the_run_and_the_summary_says_so(pytester):
         ("raising", "*no weights here*"),
         ("nothing", "*Received: (NoneType) from zoo:nothing*"),
         ("misspelled", "*unknown option of zoo:misspelled: sead. Did you mean seed? Valid:*"),
+        ("", "yobx_models entry 'zoo:' names nothing. An entry has the form package.module:*"),
         ("weights/*.keras", "*'weights/?.keras' matches no .keras or .onnx file*"),
     ],
 )
@@ -236,3 +237,13 @@ def test_an_unwritable_folder_does_not_hide_the_result(pytester):
     result = run(pytester, "--yobx", "--yobx-artifacts", "taken", "--yobx-bindings", "primes")
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["*artifacts could not be written*", "*reports could not be*"])
+
+
+def test_a_syntax_error_is_told_without_the_frames_of_pytest(pytester):
+    write_repository(pytester, [])
+    pytester.makepyfile(broken="def factory(:\n")
+    pytester.makepyprojecttoml('[tool.pytest.ini_options]\nyobx_models = ["broken:factory"]\n')
+    result = run(pytester, "--yobx", "--yobx-bindings", "primes")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*broken.py*line 1", "SyntaxError: invalid syntax"])
+    assert "pluggy" not in result.stdout.str()[result.stdout.str().index("FAILURES") :]

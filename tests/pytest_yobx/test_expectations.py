@@ -213,3 +213,33 @@ def test_entries_are_rewritten_and_the_change_is_shown(pytester):
     result = run(pytester, *FLAGS, "--yobx-update-expectations", "on")
     result.assert_outcomes(passed=2, xfailed=2)
     result.stdout.fnmatch_lines(["no entry of the expectations changes"])
+
+
+def test_a_file_that_is_not_in_order_fails_whatever_is_selected(pytester):
+    write_repository(pytester, ["good", "wrong"])
+    write(pytester.path, "[[expect]\n")
+    result = run(pytester, *FLAGS, "-k", "good")
+    result.assert_outcomes(passed=1, failed=1, deselected=1)
+    result.stdout.fnmatch_lines(["expected.toml:3: is not TOML*"])
+
+
+def test_a_fault_of_yobx_is_not_what_was_expected(pytester):
+    write_repository(pytester, ["wrong"])
+    write(pytester.path, ENTRY)
+    pytester.makeconftest(
+        """
+        import fake_framework
+        import yobx.verification.judgement
+
+        def broken(*args):
+            return undefined
+
+        fake_framework.install()
+        yobx.verification.judgement.compare = broken
+        """
+    )
+    result = run(pytester, *FLAGS)
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(
+        ["yobx: INTERNAL ERROR in the phase values*", "*NameError: name 'undefined' is not *"]
+    )

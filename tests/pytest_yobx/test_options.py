@@ -140,6 +140,12 @@ def test_the_rerun_command_is_for_the_folder_that_pytest_was_started_in(pytester
         (["--yobx-shard", "5/4"], "", "*i/n with 1 <= i <= n is expected*"),
         (["--yobx-min-cells", "many"], "", "*--yobx-min-cells takes N*"),
         (["--yobx-isolate", "perhaps"], "", "*on or off is expected*"),
+        (["--yobx-target-opset", "-3"], "", "*opsets are integers, 1 or more*"),
+        (["--yobx-bindings", "primes,oens"], "", "*ones, zeros or sample is expected*"),
+        (["--yobx-bindings", "B=-1"], "", "*sizes are integers, 0 or more*"),
+        (["--yobx-bindings", ","], "", "*at least one is expected*"),
+        (["--yobx-tolerance-scale", "nan"], "", "*a positive number is expected*"),
+        (["--yobx-tolerances", "absent.toml"], "", "*there is no file *absent.toml"),
     ],
 )
 def test_wrong_settings_are_usage_errors(pytester, flags, ini, words):

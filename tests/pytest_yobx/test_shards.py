@@ -52,6 +52,8 @@ def test_parts_make_the_whole(pytester, arguments, capsys):
     whole = json.loads((output / "report.json").read_text())
     assert [row["nodeid"] for row in whole["results"]] == sorted(first["attendance"]["planned"])
     assert (output / "report.html").exists()
+    assert main(["merge", *files, "--output", files[0]]) == 2
+    assert "merge cannot write to" in capsys.readouterr().err
     assert main(["merge", files[0], "--output", str(output)]) == 2
     assert "merge refused: parts 1 to 2 are expected once each; there are [2]" in (
         capsys.readouterr().err
