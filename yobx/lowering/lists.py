@@ -42,6 +42,8 @@ def _item_dims(g: GraphBuilder, item: str) -> list[Dim]:
 def grow(g: GraphBuilder, items: str, dims: Sequence[Dim]) -> str:
     """Return the list with elements of shape ``dims``; new places hold zeros."""
     rank = g.get_rank(items)
+    if rank is None:
+        return _grow_whole(g, items, dims)
     if rank != len(dims) + 1:
         zero = zero_like(g, items)
         return reserve(g, zero, [length_of(g, items), *dims])
@@ -53,6 +55,16 @@ def grow(g: GraphBuilder, items: str, dims: Sequence[Dim]) -> str:
     missing = g.op.Sub(join_dims(g, dims), g.op.Shape(items, start=1))
     pads = g.op.Concat(np.zeros(rank + 1, np.int64), missing, axis=0)
     return str(legal(g).Pad(items, pads))
+
+
+def _grow_whole(g: GraphBuilder, items: str, dims: Sequence[Dim]) -> str:
+    """Return the list with elements of shape ``dims``, be it still without shape or not."""
+    length = str(g.op.Reshape(g.op.Shape(items, end=1), np.array([1], np.int64)))
+    shape = join_dims(g, [length, *dims])
+    flat = g.op.Reshape(items, np.array([-1], np.int64))
+    missing = g.op.Sub(g.op.ReduceProd(shape, keepdims=1), g.op.Shape(flat))
+    padded = legal(g).Pad(flat, g.op.Concat(np.zeros(1, np.int64), missing, axis=0))
+    return str(g.op.Reshape(padded, shape, allowzero=1))
 
 
 def get_item(g: GraphBuilder, items: str, index: str, outputs: list[str] | None = None) -> str:

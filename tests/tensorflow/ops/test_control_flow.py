@@ -170,6 +170,37 @@ def autograph_break(x: Any) -> Any:
     return i
 
 
+def range_written(x: Any) -> Any:
+    array, total = tf.TensorArray(tf.float32, size=4), tf.zeros_like(x)
+    for i in tf.range(4):
+        total += x * tf.cast(i, tf.float32)
+        array = array.write(i, total)
+    return array.stack()
+
+
+def range_written_backwards(x: Any) -> Any:
+    array = tf.TensorArray(tf.float32, size=4)
+    for i in tf.range(4):
+        array = array.write(3 - i, x + tf.cast(i, tf.float32))
+    return array.stack()
+
+
+def range_written_sometimes(n: Any, x: Any) -> Any:
+    array = tf.TensorArray(tf.float32, size=0, dynamic_size=True).write(0, x)
+    for i in tf.range(n):
+        if i % 2 == 0:
+            array = array.write(array.size(), x * tf.cast(i, tf.float32))
+    return array.stack()
+
+
+def first_written_sometimes(n: Any, x: Any) -> Any:
+    array = tf.TensorArray(tf.float32, size=0, dynamic_size=True)
+    for i in tf.range(n + 2):
+        if i % 2 == 0:
+            array = array.write(array.size(), tf.concat([x, x], 0) * tf.cast(i, tf.float32))
+    return array.stack()
+
+
 def pushed(x: Any) -> Any:
     items = tf.raw_ops.EmptyTensorList(element_shape=-1, max_num_elements=-1,
                                        element_dtype=tf.float32)  # fmt: skip
@@ -194,6 +225,10 @@ def row(name: str, function: Callable[..., Any], *args: Arg, **options: Any) -> 
 
 
 CASES = [
+    row("range_written", range_written, X, autograph=True),
+    row("range_written_backwards", range_written_backwards, X, autograph=True),
+    row("range_written_sometimes", range_written_sometimes, COUNT, X, autograph=True),
+    row("first_written_sometimes", first_written_sometimes, COUNT, X, autograph=True),
     row("if_true", two_branches, FLAG, X, bindings=EMPTY),
     row("if_false", two_branches, OFF, X),
     row("if_nested", nested, FLAG, X),
@@ -297,3 +332,16 @@ def test_what_a_for_carries_keeps_its_shape() -> None:
     function = tf.function(lambda x: over_numbers(x, 0, 3, step=1, grows=True))
     with pytest.raises(UnsupportedAttributeError, match="keeps its shape"):
         to_onnx(function, (np.ones(2, np.float32),), dynamic_shapes=({},))
+
+
+def test_a_loop_over_a_range_that_writes_each_element_is_a_scan() -> None:
+    x = np.ones((2, 3), np.float32)
+    model = to_onnx(tf.function(range_written), (x,))
+    assert [node.op_type for node in model.graph.node].count("Scan") == 1
+    assert [
+        d.dim_param or d.dim_value for d in model.graph.output[0].type.tensor_type.shape.dim
+    ] == [
+        4,
+        "batch",
+        3,
+    ]

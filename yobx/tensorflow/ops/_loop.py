@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -16,6 +17,9 @@ __all__ = [
     "origin",
     "plan_loop",
 ]
+
+Starts: TypeAlias = Callable[[int], "np.ndarray[Any, Any] | None"]
+"""The value that a loop variable starts with, if it is known."""
 
 _TRANSPARENT = ("Identity", "StopGradient", "PreventGradient", "Snapshot")
 
@@ -93,13 +97,15 @@ def constant_of(tensor: Any) -> np.ndarray[Any, Any] | None:
     return tf.make_ndarray(op.get_attr("value")) if op.type == "Const" else None
 
 
-def _is_counter(body: Any, k: int) -> bool:
-    """Tell whether variable ``k`` grows by one."""
+def _is_counter(body: Any, k: int, starts: Starts, fixed: set[int]) -> bool:
+    """Tell whether variable ``k`` grows by one; a loop over ``tf.range`` captures its step."""
     op = origin(body.outputs[k]).op
     if op.type not in ("Add", "AddV2") or body.inputs[k].dtype.name not in ("int32", "int64"):
         return False
     for value, step in (op.inputs, reversed(op.inputs)):
-        one = constant_of(step)
+        one, index = constant_of(step), input_index(body, step)
+        if index in fixed and index is not None:
+            one = starts(index)
         if input_index(body, value) == k and one is not None and one.ndim == 0 and one == 1:
             return True
     return False
@@ -167,12 +173,13 @@ def _bounds(cond: Any, plan: LoopPlan, tensor: Any) -> list[Bound] | None:
     return None if value is None else [Bound(counter, value, inclusive)]
 
 
-def plan_loop(cond: Any, body: Any) -> LoopPlan:
+def plan_loop(cond: Any, body: Any, starts: Starts) -> LoopPlan:
     """Sort the variables of a loop by what happens to them.
 
     Args:
         cond: Graph of the condition.
         body: Graph of the body.
+        starts: Gives the known first value of an integer variable.
 
     Returns:
         The plan.
@@ -182,7 +189,8 @@ def plan_loop(cond: Any, body: Any) -> LoopPlan:
     for k in range(count):
         if body.inputs[k].dtype.name == "resource" or input_index(body, body.outputs[k]) == k:
             plan.fixed.add(k)
-        elif _is_counter(body, k):
+    for k in set(range(count)) - plan.fixed:
+        if _is_counter(body, k, starts, plan.fixed):
             plan.counters.add(k)
     for k in sorted(set(range(count)) - plan.fixed - plan.counters):
         _sort_list(body, k, plan)

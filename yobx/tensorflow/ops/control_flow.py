@@ -139,7 +139,8 @@ def convert_while(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: 
     """A loop; counters, fixed values and lists written in order are not carried through it."""
     cond = function_graph(op.graph, op.get_attr("cond").name)
     body = function_graph(op.graph, op.get_attr("body").name)
-    loop = _Loop(g, op, cond, body, plan_loop(cond, body))
+    plan = plan_loop(cond, body, lambda k: g.get_constant(op.inputs[k].name))
+    loop = _Loop(g, op, cond, body, plan)
     trips = _trip_count(loop)
     values = _emit_recurrence(loop, trips) or _emit_loop(loop, trips)
     return _bind(g, op, outputs, _final_values(loop, trips, values))
@@ -258,7 +259,7 @@ def _emit_loop(loop: _Loop, trips: Any) -> list[str]:
         loose |= changed
     names = [loop.initial[k] for k in loop.plan.carried]
     count = len(results)
-    if isinstance(trips, int) and trips > 0:
+    if _is_scan(trips, loose):
         index = np.arange(trips, dtype=np.int64)
         made = loop.g.op.Scan(
             *names, index, body=sub, num_scan_inputs=1, outputs=count, name=loop.op.name
@@ -274,12 +275,17 @@ def _emit_loop(loop: _Loop, trips: Any) -> list[str]:
     return [made] if isinstance(made, str) else list(made)
 
 
+def _is_scan(trips: Any, loose: set[tuple[int, int]]) -> bool:
+    """Tell whether the loop is a Scan, whose variables keep their shapes."""
+    return isinstance(trips, int) and trips > 0 and not loose
+
+
 def _convert_body(
     loop: _Loop, trips: Any, loose: set[tuple[int, int]]
 ) -> tuple[GraphBuilder, list[str], set[tuple[int, int]]]:
     """Write the body; also tell which axes of carried variables do not keep their size."""
     plan, g = loop.plan, loop.g
-    scan = isinstance(trips, int) and trips > 0
+    scan = _is_scan(trips, loose)
     state = [
         (f"{loop.op.name}/state_{k}", g.get_type(loop.initial[k]), _declared_dims(loop, k, loose))
         for k in plan.carried
