@@ -5,8 +5,8 @@ Cells share converted models.
 
 from __future__ import annotations
 
-import json
 import os
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -154,7 +154,8 @@ class Cells:
         bindings = loaded.options.get("bindings") or [case.binding]
         options.pop("bindings")
         options.update(case.options())
-        options["tolerance_scale"] *= scale
+        if scale != 1.0:
+            options["tolerance_scale"] *= scale
         options.setdefault("name", owner.rpartition("::")[2])
         key = (case.target_opset, case.seed, case.precision, scale)
         prepared = self._prepared.get(key)
@@ -221,14 +222,19 @@ def finish(result: CheckResult, item: pytest.Item, settings: Settings) -> None:
 
 def _rerun(item: pytest.Item, settings: Settings, seed: int) -> str:
     """The command that repeats a test; flags that are part of its name are repeated too."""
-    parts = ["pytest", json.dumps(_from_here(item)), *(["--yobx"] if settings.active else [])]
+    parts = ["pytest", _quoted(_from_here(item)), *(["--yobx"] if settings.active else [])]
     for name in ("target_opset", "precision", "bindings"):
         text = item.config.getoption(f"yobx_{name}", None)
         if text and not (name == "bindings" and "=" not in text):
-            parts.append(f"--yobx-{name.replace('_', '-')} {json.dumps(text)}")
+            parts.append(f"--yobx-{name.replace('_', '-')} {_quoted(text)}")
     several = settings.seed if isinstance(settings.seed, tuple) else (seed,)
     parts.append(f"--yobx-seed {','.join(map(str, several))}")
     return " ".join(parts)
+
+
+def _quoted(text: str) -> str:
+    """One word of a shell, readable: names of tests are full of brackets."""
+    return '"' + re.sub(r'([\\"$`])', r"\\\1", text) + '"'
 
 
 def _from_here(item: pytest.Item) -> str:

@@ -56,7 +56,9 @@ def _options(
     __tracebackhide__ = True
     check_keywords(given, "this call")
     options = merged(settings, marker_options(request.node), given)
-    options["tolerance_scale"] *= scale_of(request.node)
+    scale = scale_of(request.node)
+    if scale != 1.0:
+        options["tolerance_scale"] *= scale
     if "yobx_case" in request.fixturenames:
         case: Case = request.getfixturevalue("yobx_case")
         if "bindings" not in given:

@@ -143,6 +143,11 @@ def pytest_collection_modifyitems(
             facts = collection.facts_of(item)
             expected.remember_entry(item, book.find(item.name, item.nodeid, facts))
         if isinstance(item, pytest.Function):
+            if any(mark.args for mark in item.iter_markers("yobx")):
+                raise pytest.UsageError(
+                    f"yobx: the marker yobx of {item.nodeid} takes options by name only, as in "
+                    "@pytest.mark.yobx(seed=3)"
+                )
             given = collection.marker_options(item)
             if given:
                 options.check_keywords(given, f"the marker yobx of {item.nodeid}")

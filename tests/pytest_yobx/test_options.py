@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import pytest
 
 from pytest_yobx import options
+from pytest_yobx.cases import _quoted
 from tests.pytest_yobx.support import run, write_repository
 from yobx.verification import CheckOptions
 from yobx.verification.options import PRECISIONS, TOLERANCE_CLASSES
@@ -126,6 +128,38 @@ def test_the_rerun_command_is_for_the_folder_that_pytest_was_started_in(pytester
     name = f"{folder.name}/pyproject.toml::zoo:wrong"
     result.stdout.fnmatch_lines([f' rerun      pytest "{name}?ones?" --yobx *'])
     run(pytester, f"{name}[ones]", *flags).assert_outcomes(failed=1)
+
+
+def test_the_rerun_command_is_one_word_of_a_shell():
+    name = 'pyproject.toml::a/模型 [1] $HOME `id` "x" \\n.onnx[ones]'
+    assert shlex.split(_quoted(name)) == [name]
+    assert "模型 [1]" in _quoted(name)
+
+
+@pytest.mark.parametrize(
+    ("mark", "words"),
+    [
+        ('"primes"', "*takes options by name only*"),
+        (
+            "sead=3",
+            "*unknown option of the marker yobx of *: sead. Did you mean seed*",
+        ),
+    ],
+    ids=["position", "name"],
+)
+def test_wrong_arguments_of_a_marker_are_usage_errors(pytester, mark, words):
+    write_repository(pytester, [])
+    pytester.makepyfile(
+        test_own=f"""
+        import pytest, zoo
+        @pytest.mark.yobx({mark})
+        def test_marked():
+            return zoo.good()
+        """
+    )
+    result = run(pytester)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([words])
 
 
 @pytest.mark.parametrize(

@@ -130,6 +130,9 @@ def test_a_tolerance_class_of_the_caller():
     assert check_conversion(
         model, (x,), reference=off, tolerance_class="rounded", tolerance_scale=8
     ).passed
+    for factor in ("8", 0, float("nan"), float("inf")):
+        with pytest.raises(ArgumentError, match="a tolerance scale is a positive number"):
+            check_conversion(model, (x,), reference=off, tolerance_scale=factor)
     report = check_conversion(model, (x,), reference=np.exp, tolerance_class="measured")
     assert report.passed
     assert "measured deviations" in report.outputs[0].rule

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import math
+import numbers
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -107,9 +109,9 @@ class Tolerances:
         """The same table with every float allowance multiplied.
 
         Raises:
-            ArgumentError: If `scale` is not a positive number.
+            ArgumentError: If `scale` is not a positive finite number.
         """
-        if not scale > 0:
+        if not isinstance(scale, numbers.Real) or not 0 < scale < math.inf:
             raise ArgumentError(
                 f"a tolerance scale is a positive number. Received: tolerance_scale={scale!r}.",
                 argument="tolerance_scale",
