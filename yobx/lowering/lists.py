@@ -47,14 +47,30 @@ def grow(g: GraphBuilder, items: str, dims: Sequence[Dim]) -> str:
     if rank != len(dims) + 1:
         zero = zero_like(g, items)
         return reserve(g, zero, [length_of(g, items), *dims])
-    current = [axis_size(g, items, 1 + i) for i in range(len(dims))]
-    if all(isinstance(c, int) and c == d for c, d in zip(current, dims, strict=True)):
-        return items
     if not dims:
         return items
-    missing = g.op.Sub(join_dims(g, dims), g.op.Shape(items, start=1))
-    pads = g.op.Concat(np.zeros(rank + 1, np.int64), missing, axis=0)
+    missing = [_missing(g, items, 1 + i, dim) for i, dim in enumerate(dims)]
+    if all(isinstance(m, int) and m == 0 for m in missing):
+        return items
+    pads = g.op.Concat(np.zeros(rank + 1, np.int64), join_dims(g, missing), axis=0)
     return str(legal(g).Pad(items, pads))
+
+
+def _missing(g: GraphBuilder, items: str, axis: int, wanted: Dim) -> Dim:
+    """Return what an axis of a list needs to have the size ``wanted`` if it has none yet."""
+    size = g.get_shape(items)[axis]
+    value = [wanted] if isinstance(wanted, int) else g.get_value(wanted)
+    if value is not None and value[0] == size:
+        return 0
+    if size.is_int():
+        return 0 if size.as_int() else wanted
+    current = g.op.Shape(items, start=axis, end=axis + 1)
+    return _where_empty(g, current, join_dims(g, [wanted]))
+
+
+def _where_empty(g: GraphBuilder, sizes: str, wanted: Any) -> str:
+    """Return ``wanted`` where a size is zero, else 0: another size must fail, not be filled up."""
+    return str(g.op.Where(g.op.Equal(sizes, _ZERO), wanted, _ZERO))
 
 
 def _grow_whole(g: GraphBuilder, items: str, dims: Sequence[Dim]) -> str:
@@ -62,7 +78,7 @@ def _grow_whole(g: GraphBuilder, items: str, dims: Sequence[Dim]) -> str:
     length = str(g.op.Reshape(g.op.Shape(items, end=1), np.array([1], np.int64)))
     shape = join_dims(g, [length, *dims])
     flat = g.op.Reshape(items, np.array([-1], np.int64))
-    missing = g.op.Sub(g.op.ReduceProd(shape, keepdims=1), g.op.Shape(flat))
+    missing = _where_empty(g, g.op.Shape(flat), g.op.ReduceProd(shape, keepdims=1))
     padded = legal(g).Pad(flat, g.op.Concat(np.zeros(1, np.int64), missing, axis=0))
     return str(g.op.Reshape(padded, shape, allowzero=1))
 

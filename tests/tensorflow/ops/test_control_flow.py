@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import onnx
+import onnxruntime
 import pytest
 import tensorflow as tf
 
@@ -345,3 +346,16 @@ def test_a_loop_over_a_range_that_writes_each_element_is_a_scan() -> None:
         "batch",
         3,
     ]
+
+
+def test_elements_of_different_sizes_are_not_filled_up() -> None:
+    def written(x: Any) -> Any:
+        array = tf.TensorArray(tf.float32, size=2, element_shape=[None, 3], infer_shape=False)
+        return array.write(0, x[:1]).write(1, x).concat()
+
+    model = to_onnx(tf.function(written), (np.ones((2, 3), np.float32),))
+    session = onnxruntime.InferenceSession(model.SerializeToString())
+    one = np.ones((1, 3), np.float32)
+    assert np.array_equal(session.run(None, {"x": one})[0], written(one))
+    with pytest.raises(onnxruntime.capi.onnxruntime_pybind11_state.InvalidArgument):
+        session.run(None, {"x": np.ones((4, 3), np.float32)})
