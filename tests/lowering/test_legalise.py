@@ -59,6 +59,13 @@ def test_a_dtype_without_a_wider_one_is_refused() -> None:
     assert "float32" in caught.value.supported
 
 
+def test_a_dtype_of_a_newer_opset_is_refused_with_that_opset() -> None:
+    g = GraphBuilder(18)
+    g.make_tensor_input("x", np.dtype(object), [3])
+    with pytest.raises(UnsupportedDtypeError, match="Try target_opset=19 or newer"):
+        legal(g).Equal("x", "x")
+
+
 def test_a_kernel_that_exists_gets_no_cast() -> None:
     g = GraphBuilder(21)
     g.make_tensor_input("x", np.float32, [3])

@@ -11,7 +11,15 @@ from onnx import defs
 
 from .dtypes import DTYPES
 
-__all__ = ["TABLE_PATH", "dtype_name", "has_kernel", "kernel_dtypes", "kernel_table", "schema_of"]
+__all__ = [
+    "TABLE_PATH",
+    "dtype_name",
+    "has_kernel",
+    "kernel_dtypes",
+    "kernel_table",
+    "newer_opset",
+    "schema_of",
+]
 
 #: Written by :mod:`yobx.lowering.probe_kernels`.
 TABLE_PATH = Path(__file__).with_name("kernel_table.json")
@@ -51,6 +59,13 @@ def kernel_dtypes(op_type: str, opset: int, variable: str) -> frozenset[str] | N
     first = max((int(o) for o in rows if int(o) <= opset), default=None)
     names = None if first is None else rows[str(first)].get(variable)
     return frozenset(names) if names else None
+
+
+def newer_opset(op_type: str, opset: int, variable: str, dtype: str) -> int | None:
+    """Return the first opset after ``opset`` whose operator runs a dtype, if there is one."""
+    rows = kernel_table()["kernels"].get(op_type, {})
+    newer = [int(o) for o in rows if int(o) > opset and dtype in rows[o].get(variable, ())]
+    return min(newer, default=None)
 
 
 def has_kernel(op_type: str, opset: int, dtype: int, variable: str | None = None) -> bool:

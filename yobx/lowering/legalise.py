@@ -18,7 +18,7 @@ from yobx.errors import UnsupportedDtypeError
 from yobx.xbuilder import GraphBuilder
 
 from .dtypes import DTYPES
-from .kernels import dtype_name, kernel_dtypes, schema_of
+from .kernels import dtype_name, kernel_dtypes, newer_opset, schema_of
 
 __all__ = ["LegalOps", "legal", "widened"]
 
@@ -101,11 +101,16 @@ class LegalOps:
             variable = schema.inputs[min(i, len(schema.inputs) - 1)].type_str
             wide = widened(op_type, opset, variable, dtype)
             if wide is None:
+                newer = newer_opset(op_type, opset, variable, dtype)
+                advice = (
+                    "Cast the model to float32 there, or give the op a converter of your own with "
+                    "extra_converters."
+                    if newer is None
+                    else f"Try target_opset={newer} or newer."
+                )
                 raise UnsupportedDtypeError(
                     f"onnxruntime has no {op_type} for {dtype} at opset {opset}, and no wider "
-                    f"dtype holds its values. Node: {keywords.get('name') or '?'}. "
-                    "Cast the model to float32 there, or give the op a converter of your own with "
-                    "extra_converters.",
+                    f"dtype holds its values. Node: {keywords.get('name') or '?'}. {advice}",
                     supported=sorted(kernel_dtypes(op_type, opset, variable) or ()),
                 )
             if wide != dtype:

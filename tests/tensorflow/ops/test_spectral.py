@@ -27,6 +27,12 @@ ARITHMETIC = [
     Case("exp", lambda a, b: pairs(tf.exp(tf.complex(a, b))), (A, B), ulps=8, floor=100),
     Case("abs", lambda a, b: tf.abs(tf.complex(a, b)), (A, B), ulps=4, bindings=EMPTY),
     Case("angle", lambda a, b: tf.math.angle(tf.complex(a, b)), (A, B), ulps=4),
+    Case(
+        "angle of complex128",
+        lambda a, b: tf.math.angle(tf.complex(a, b)),
+        (Arg("float64", ("n", 4)), Arg("float64", ("n", 4), 0.5, 3)),
+        ulps=4,
+    ),
     Case("conj", lambda a, b: pairs(tf.math.conj(tf.complex(a, b))), (A, B)),
     Case("cast", lambda a: pairs(tf.cast(a, tf.complex64)), (A,)),
     Case("to_real", lambda a, b: tf.cast(tf.complex(a, b), tf.float32), (A, B)),

@@ -38,7 +38,7 @@ def convert_abs(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: An
     return pairs.absolute(g, op.inputs[0].name, outputs[:1])
 
 
-@register_tf_op_converter("Angle", dtypes=("float32", "complex64"))
+@register_tf_op_converter("Angle", dtypes=(*_FLOATS, *COMPLEX))
 def convert_angle(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """Argument of a complex number."""
     real, imaginary = pairs.parts(g, op.inputs[0].name)
