@@ -268,6 +268,35 @@ def test_the_factor_of_a_normalisation_is_one_for_all_layers() -> None:
     assert together > 1.2 * alone
 
 
+def test_a_wider_type_inside_is_allowed_what_the_source_rounds() -> None:
+    """A transform of six points in float64, of which the source's is in float32."""
+    rng = np.random.default_rng(3)
+    x = rng.standard_normal((5, 6)).astype(np.float32)
+    plain = np.fft.fft(x.astype(np.float64)).astype(np.complex64)  # rounded as float32 rounds
+    off = 1 + 2.0**-23 * rng.choice([-1.0, 1.0], (5, 6, 2))
+    want = np.stack([plain.real, plain.imag], axis=-1) * off
+
+    def check(want: np.ndarray, *, told: bool, factor: float = 1.0) -> bool:
+        nodes = [
+            helper.make_node("Cast", ["x"], ["wide"], to=TensorProto.DOUBLE),
+            helper.make_node("Unsqueeze", ["wide", "last"], ["real"]),
+            helper.make_node("DFT", ["real"], ["done"], axis=1),
+            helper.make_node("Mul", ["done", "factor"], ["scaled"]),
+            helper.make_node("Cast", ["scaled"], ["y"], to=TensorProto.FLOAT),
+        ]
+        if told:
+            nodes[2].metadata_props.add(key="yobx.widened", value="float32")
+        weights = {"last": np.array([-1]), "factor": np.array(factor)}
+        target = model(nodes, [value("x", ["B", 6])], [value("y", ["B", 6, 2])], weights, opset=19)
+        return check_conversion(
+            target, (x,), reference=lambda x: want.astype(np.float32), bindings="sample"
+        ).passed
+
+    assert check(want, told=True)
+    assert not check(want, told=False)
+    assert not check(want, told=True, factor=1 + 1e-5)
+
+
 def test_limits_have_headroom_over_what_right_conversions_need() -> None:
     path = Path(tolerances.__file__).with_name("tolerances.toml")
     seen = tomllib.loads(path.read_text(encoding="utf-8"))["model"]["seen"]

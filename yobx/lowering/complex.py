@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
 
+from yobx.onnx_optim import TensorType
 from yobx.xbuilder import GraphBuilder
 
 from .casts import cast
@@ -94,19 +96,30 @@ def _dft(g: GraphBuilder, x: str, axis: int, **flags: Any) -> str:
     return str(g.op.Squeeze(done, np.array([0], np.int64)))
 
 
+def _is_inexact(lengths: Sequence[Dim | None]) -> bool:
+    """Whether onnxruntime loses digits: it does unless all lengths are powers of two."""
+    return not all(isinstance(n, int) and n & (n - 1) == 0 for n in lengths)
+
+
 def _exact(g: GraphBuilder, x: str, lengths: Sequence[Dim | None]) -> str:
-    """Widen pairs unless all lengths are powers of two: onnxruntime loses digits in the others."""
-    if all(isinstance(n, int) and n & (n - 1) == 0 for n in lengths):
-        return x
-    return cast(g, x, np.float64)
+    """Widen pairs where onnxruntime loses digits."""
+    return cast(g, x, np.float64) if _is_inexact(lengths) else x
+
+
+def _told(g: GraphBuilder, x: str, lengths: Sequence[Dim | None]) -> AbstractContextManager[None]:
+    """Note on the nodes made inside that the source rounds more coarsely than they do."""
+    widened = g.get_type(x) is TensorType.kFloat and _is_inexact(lengths)
+    return g.provenance(widened="float32" if widened else "")
 
 
 def fft(g: GraphBuilder, x: str, axes: Sequence[int], *, inverse: bool) -> str:
     """Emit the Fourier transform of pairs over ``axes`` (negative, before the pairs)."""
     sizes = dims(g, x) or [None] * (g.get_rank(x) or 0)
-    done = _exact(g, x, [sizes[axis - 1] for axis in axes])
-    for axis in axes:
-        done = _dft(g, done, axis, inverse=int(inverse))
+    lengths = [sizes[axis - 1] for axis in axes]
+    done = _exact(g, x, lengths)
+    with _told(g, x, lengths):
+        for axis in axes:
+            done = _dft(g, done, axis, inverse=int(inverse))
     return cast(g, done, g.get_type(x))
 
 
@@ -130,8 +143,9 @@ def rfft(g: GraphBuilder, x: str, sizes: Sequence[Dim]) -> str:
     for i, size in enumerate(sizes):
         x = fit_axis(g, x, i - len(sizes), size, 0)
     axes = [-i for i in range(1, len(sizes) + 1)]
-    pairs = _dft(g, _exact(g, str(g.op.Unsqueeze(x, _LAST)), sizes), -1, onesided=1)
-    return cast(g, fft(g, pairs, axes[1:], inverse=False), g.get_type(x))
+    with _told(g, x, sizes):
+        pairs = _dft(g, _exact(g, str(g.op.Unsqueeze(x, _LAST)), sizes), -1, onesided=1)
+        return cast(g, fft(g, pairs, axes[1:], inverse=False), g.get_type(x))
 
 
 def irfft(g: GraphBuilder, x: str, sizes: Sequence[Dim]) -> str:
@@ -145,11 +159,12 @@ def irfft(g: GraphBuilder, x: str, sizes: Sequence[Dim]) -> str:
     for i, size in enumerate(sizes[:-1]):
         x = fit_axis(g, x, i - len(sizes), size, 1)
     x, dtype = fit_axis(g, x, -1, half, 1), g.get_type(x)
-    x = _exact(g, x, sizes)
-    x = fft(g, x, [-i for i in range(2, len(sizes) + 1)], inverse=True)
-    place = np.array([(g.get_rank(x) or 0) - 2], np.int64)
-    # The other half is the mirrored conjugate: elements (n - 1) // 2 down to 1.
-    top = g.op.Div(g.op.Sub(length, one), two)
-    mirrored = g.op.Slice(x, top, np.array([0], np.int64), place, np.array([-1], np.int64))
-    whole = g.op.Concat(x, conjugate(g, mirrored), axis=-2)
-    return cast(g, parts(g, _dft(g, str(whole), -1, inverse=1))[0], dtype)
+    with _told(g, x, sizes):
+        x = _exact(g, x, sizes)
+        x = fft(g, x, [-i for i in range(2, len(sizes) + 1)], inverse=True)
+        place = np.array([(g.get_rank(x) or 0) - 2], np.int64)
+        # The other half is the mirrored conjugate: elements (n - 1) // 2 down to 1.
+        top = g.op.Div(g.op.Sub(length, one), two)
+        mirrored = g.op.Slice(x, top, np.array([0], np.int64), place, np.array([-1], np.int64))
+        whole = g.op.Concat(x, conjugate(g, mirrored), axis=-2)
+        return cast(g, parts(g, _dft(g, str(whole), -1, inverse=1))[0], dtype)

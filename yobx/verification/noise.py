@@ -89,7 +89,8 @@ class _Noise:
         else:
             ulp = self.tolerances.noise.get(label, self.tolerances.noise["transcendental"])
             for name in outputs:
-                after += self._relative_noise(renamed[name], name, ulp, original.op_type)
+                unit = _unit(original, self.dtypes[name])
+                after += self._relative_noise(renamed[name], name, ulp, unit, original.op_type)
         self.noised += 1
         if _has_factor(original) and not low:
             last = next(n for n in after if outputs[0] in n.output)
@@ -130,7 +131,8 @@ class _Noise:
             dtype = self.dtypes.get(name)
             if name and dtype in _UNIT and dtype not in _LOW:
                 copy = self._name(name)
-                nodes += self._relative_noise(name, copy, self.tolerances.noise["inputs"], "")
+                ulp = self.tolerances.noise["inputs"]
+                nodes += self._relative_noise(name, copy, ulp, _unit(node, dtype), "")
                 node.input[i] = copy
         return nodes
 
@@ -147,7 +149,7 @@ class _Noise:
         condition = self._name(output)
         del twin.output[:]
         twin.output.append(condition)
-        unit = _UNIT[self.dtypes[output]]
+        unit = _unit(node, self.dtypes[output])
         width = self.tolerances.noise["contraction"] * unit * self.amplification
         noise, error = self._name(output), self._name(output)
         reach: list[onnx.NodeProto] = []
@@ -190,10 +192,10 @@ class _Noise:
         return nodes, total
 
     def _relative_noise(
-        self, source: str, target: str, ulp: float, op_type: str
+        self, source: str, target: str, ulp: float, unit: float, op_type: str
     ) -> list[onnx.NodeProto]:
         dtype = self.dtypes.get(source, self.dtypes.get(target, TensorProto.FLOAT))
-        width = ulp * _UNIT[dtype] * self.amplification
+        width = ulp * unit * self.amplification
         name = _NAMES.get(dtype, "float16")
         absolute = self.tolerances.absolute(op_type, name, self.provider) * self.amplification
         noise = self._name(target)
@@ -260,6 +262,12 @@ def _magnitude(value: Any) -> float:
         return 1.0
     wide = np.abs(widen(value))
     return float(np.max(wide, initial=0.0, where=np.isfinite(wide))) or 1.0
+
+
+def _unit(node: onnx.NodeProto, dtype: int | None) -> float:
+    """The rounding of a value: that of the source where a converter computes in a wider type."""
+    widened = any(prop.key == "yobx.widened" for prop in node.metadata_props)
+    return max(_UNIT[dtype], _UNIT[TensorProto.FLOAT]) if widened else _UNIT[dtype]
 
 
 def _has_factor(node: onnx.NodeProto) -> bool:

@@ -105,18 +105,19 @@ class Tolerances:
         )
         return max((e.absolute for e in found), default=0.0)
 
-    def scaled(self, scale: float) -> Tolerances:
+    def scaled(self, scale: object) -> Tolerances:
         """The same table with every float allowance multiplied.
 
         Raises:
             ArgumentError: If `scale` is not a positive finite number.
         """
-        if not isinstance(scale, numbers.Real) or not 0 < scale < math.inf:
+        factor = float(scale) if isinstance(scale, numbers.Real) else math.nan
+        if not 0 < factor < math.inf:
             raise ArgumentError(
                 f"a tolerance scale is a positive number. Received: tolerance_scale={scale!r}.",
                 argument="tolerance_scale",
             )
-        return replace(self, scale=float(scale))
+        return replace(self, scale=factor)
 
 
 def load_tolerances(path: str | Path | None = None, *, scale: float = 1.0) -> Tolerances:
