@@ -171,6 +171,16 @@ def autograph_break(x: Any) -> Any:
     return i
 
 
+def only_counted(n: Any, x: Any) -> Any:
+    turns, last = tf.constant(2), tf.constant(-1)
+    for _ in tf.range(n):
+        turns += 1
+    for i in tf.range(5):
+        last = i
+        turns += 1
+    return turns, last, x
+
+
 def range_written(x: Any) -> Any:
     array, total = tf.TensorArray(tf.float32, size=4), tf.zeros_like(x)
     for i in tf.range(4):
@@ -226,6 +236,7 @@ def row(name: str, function: Callable[..., Any], *args: Arg, **options: Any) -> 
 
 
 CASES = [
+    row("only_counted", only_counted, COUNT, X, bindings=EMPTY, autograph=True),
     row("range_written", range_written, X, autograph=True),
     row("range_written_backwards", range_written_backwards, X, autograph=True),
     row("range_written_sometimes", range_written_sometimes, COUNT, X, autograph=True),

@@ -251,6 +251,8 @@ def _declared_dims(loop: _Loop, k: int, loose: set[tuple[int, int]]) -> Any:
 
 def _emit_loop(loop: _Loop, trips: Any) -> list[str]:
     """Emit the Loop or Scan; an axis that changes size in the body is declared open and retried."""
+    if trips is not None and not loop.plan.carried and not loop.plan.written:
+        return []  # it only counts
     loose: set[tuple[int, int]] = set()
     while True:
         sub, results, changed = _convert_body(loop, trips, loose)
