@@ -515,3 +515,12 @@ def test_agreement_that_proves_little_is_said(x: Any, said: str) -> None:
     report = run_on(unary("Neg", x.shape), np.negative, x)
     assert report.passed
     assert report.text().count(said) == 1
+
+
+def test_a_source_that_draws_random_numbers_is_told_from_a_wrong_conversion() -> None:
+    def noisy(x: Any) -> Any:
+        return -x + RNG.standard_normal(x.shape).astype(np.float32)
+
+    words = "the source gives another result each time it is called"
+    assert words in run_on(unary("Neg"), noisy, X[:, :4]).text()
+    assert words not in run_on(unary("Neg"), np.abs, X[:, :4]).text()

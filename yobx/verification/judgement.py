@@ -15,6 +15,7 @@ from yobx.verification.arguments import as_pairs, fill, from_pairs, tensors_of
 from yobx.verification.bindings import Binding, InputAxes, axes_of_inputs, choose_bindings, resized
 from yobx.verification.boundary import Attempt, one_line
 from yobx.verification.comparison import Allowance, compare
+from yobx.verification.dtypes import is_float, widen
 from yobx.verification.evidence import BindingRun, CheckResult
 from yobx.verification.findings import BindingReport, Outcome, OutputReport
 from yobx.verification.localize import Evidence, localize
@@ -166,6 +167,7 @@ class _Judgement:
             with self.phases.phase("values", stops=False):
                 self._compare_values()
             self._ask_the_graph()
+            self._ask_again()
         with self.phases.phase("provenance", stops=False):
             self._look_for_first()
             self._check_provenance()
@@ -291,9 +293,7 @@ class _Judgement:
 
     def _ask_the_graph(self) -> None:
         """Notes when a model gives one result in a graph, as converted, and another eagerly."""
-        ask = getattr(self.prepared.source, "run_graph", None)
-        under = next((output.binding for output in self.report.outputs if output.failed), None)
-        run = next((r for r in self.result.runs if r.binding.describe() == under), None)
+        ask, run = getattr(self.prepared.source, "run_graph", None), self._failing_run()
         if ask is None or run is None:
             return
         graph: list[Any] = []
@@ -305,6 +305,26 @@ class _Judgement:
                 "the graph that TensorFlow traces of this model gives what the converted model "
                 "gives: the model itself computes something else when it is called eagerly"
             )
+
+    def _ask_again(self) -> None:
+        """Notes when the source does not even agree with itself."""
+        run = self._failing_run()
+        if run is None:
+            return
+        again: list[Any] = []
+        with Attempt():  # only a remark is missed when this fails
+            lent = fill(run.args, [array.copy() for array in tensors_of(run.args)])
+            again = [as_pairs(value) for _, value in self.prepared.source.run(lent)]
+        pairs = list(zip(again, (value for _, value in run.expected), strict=False))
+        if not all(_resemble(got, want) for got, want in pairs if not isinstance(want, list)):
+            self.report.notes.append(
+                "the source gives another result each time it is called: it draws random numbers "
+                "or keeps state, and cannot be compared"
+            )
+
+    def _failing_run(self) -> BindingRun | None:
+        under = next((output.binding for output in self.report.outputs if output.failed), None)
+        return next((r for r in self.result.runs if r.binding.describe() == under), None)
 
     def _check_provenance(self) -> None:
         entry = self.report.phase("provenance")
@@ -325,10 +345,12 @@ def _resemble(got: Any, want: Any) -> bool:
     """Whether two results are the same but for rounding."""
     if isinstance(got, list) or np.shape(got) != np.shape(want):
         return False
-    if np.asarray(want).dtype.kind not in "fc":
+    got, want = np.asarray(got), np.asarray(want)
+    if not is_float(want.dtype) or got.dtype != want.dtype:
         return bool(np.array_equal(got, want))
-    close = np.isclose(got, want, rtol=1e-4, atol=1e-4 * float(np.abs(want).max(initial=0.0)))
-    return bool(np.all(close | (np.isnan(got) & np.isnan(want))))
+    got, want = widen(got), widen(want)
+    peak = float(np.max(np.abs(want), initial=0.0, where=np.isfinite(want)))
+    return bool(np.all(np.isclose(got, want, rtol=1e-4, atol=1e-4 * peak, equal_nan=True)))
 
 
 def _symbolic(model: onnx.ModelProto, name: str, actual: Any) -> str:
