@@ -35,6 +35,11 @@ ARITHMETIC = [
     ),
     Case("conj", lambda a, b: pairs(tf.math.conj(tf.complex(a, b))), (A, B)),
     Case("cast", lambda a: pairs(tf.cast(a, tf.complex64)), (A,)),
+    Case(
+        "cast of infinities",
+        lambda a: pairs(tf.cast(a, tf.complex64)),
+        (Arg("float32", ("n", 4), special=True),),
+    ),
     Case("to_real", lambda a, b: tf.cast(tf.complex(a, b), tf.float32), (A, B)),
     Case("structure", lambda a, b: pairs(tf.concat([tf.expand_dims(tf.reshape(tf.transpose(
          tf.complex(a, b)), [2, -1]), -1)] * 2, -1)[:, 1:, 0]), (A, B)),

@@ -98,7 +98,8 @@ def cast(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> s
     kind = wanted.real_dtype.as_numpy_dtype
     if not op.inputs[0].dtype.is_complex:
         value = casts.cast(g, x, kind)
-        return pairs.pack(g, value, g.op.Sub(value, value), outputs[:1])
+        zero = g.make_initializer(None, np.zeros((), kind))
+        return pairs.pack(g, value, zero, outputs[:1])
     if not wanted.is_complex:
         x = pairs.parts(g, x)[0]
     return casts.cast(g, x, kind, outputs=outputs[:1])
