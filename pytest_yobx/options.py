@@ -22,7 +22,8 @@ _LABELS = (*BINDINGS, "zeros", "sample")
 
 
 def _list(text: str) -> tuple[str, ...]:
-    return tuple(part.strip() for part in text.split(",") if part.strip())
+    """The different parts: one that is given twice would be two tests of one name."""
+    return tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
 
 
 def _numbers(text: str) -> tuple[int, ...]:

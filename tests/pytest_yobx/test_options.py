@@ -130,6 +130,13 @@ def test_the_rerun_command_is_for_the_folder_that_pytest_was_started_in(pytester
     run(pytester, f"{name}[ones]", *flags).assert_outcomes(failed=1)
 
 
+@pytest.mark.parametrize("flag", ["seed", "target-opset", "bindings", "precision"])
+def test_what_is_given_twice_is_one_test(flag):
+    option = next(o for o in options.OPTIONS if o.flag == f"--yobx-{flag}")
+    one = {"seed": "3", "target-opset": "18", "bindings": "ones", "precision": "float32"}[flag]
+    assert option.parse(f"{one}, {one}") == option.parse(one)
+
+
 def test_the_rerun_command_is_one_word_of_a_shell():
     name = 'pyproject.toml::a/模型 [1] $HOME `id` "x" \\n.onnx[ones]'
     quoted = _quoted(name)
