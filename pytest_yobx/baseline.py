@@ -91,6 +91,8 @@ def changes(
     """
     old = {row["nodeid"]: (row["outcome"], _phase(row)) for row in before}
     new = {row["nodeid"]: (row["outcome"], _phase(row)) for row in now}
+    # A model that could not be loaded or converted was told once; its other cells were skipped.
+    told = {(_model(cell), phase) for cell, (is_, phase) in old.items() if is_ not in _UNTESTED}
     found = Changes()
     for cell in sorted({*old, *new} - elsewhere):
         (was, was_phase), (is_, phase) = old.get(cell, ("", "")), new.get(cell, ("", ""))
@@ -101,6 +103,8 @@ def changes(
             if was not in _GOOD | _UNTESTED:
                 found.fixed.append(cell)
         elif is_ not in _KNOWN:
+            if was in _UNTESTED and (_model(cell), phase) in told:
+                continue
             if was in _GOOD | _KNOWN | _UNTESTED:
                 found.new_failures.append(cell)
             elif phase != was_phase:
@@ -108,6 +112,11 @@ def changes(
         if cell not in old and is_ in _GOOD | _KNOWN:
             found.added.append(cell)
     return found
+
+
+def _model(cell: str) -> str:
+    """The cell without opset and binding."""
+    return cell.rpartition("[")[0]
 
 
 def _phase(row: Mapping[str, Any]) -> str:
