@@ -23,10 +23,27 @@ from yobx.verification.options import BindingRequest
 from yobx.verification.phases import EndOfCheckError, PhaseLog
 from yobx.verification.preparation import Prepared
 from yobx.verification.runner import RunError, input_names
-from yobx.verification.shape_proof import Inner, inner_statements, merge, prove, stated
+from yobx.verification.shape_proof import (
+    Inner,
+    describe_node,
+    inner_statements,
+    merge,
+    prove,
+    stated,
+)
 
 __all__ = ["judge"]
 
+_DRAWS = frozenset(
+    {
+        "Bernoulli",
+        "Multinomial",
+        "RandomNormal",
+        "RandomNormalLike",
+        "RandomUniform",
+        "RandomUniformLike",
+    }
+)
 _PHASE_OF = {
     "dtype": "structure",
     "missing": "structure",
@@ -168,6 +185,7 @@ class _Judgement:
                 self._compare_values()
             self._ask_the_graph()
             self._ask_again()
+            self._name_the_draws()
         with self.phases.phase("provenance", stops=False):
             self._look_for_first()
             self._check_provenance()
@@ -320,6 +338,19 @@ class _Judgement:
             self.report.notes.append(
                 "the source gives another result each time it is called: it draws random numbers "
                 "or keeps state, and cannot be compared"
+            )
+
+    def _name_the_draws(self) -> None:
+        """Notes which nodes of the model draw random numbers, if something is wrong."""
+        if self._failing_run() is None:
+            return
+        drawing = [node for node in self.prepared.model.graph.node if node.op_type in _DRAWS]
+        if drawing:
+            model = self.prepared.model
+            shown = ", ".join(describe_node(model, node.output[0]) for node in drawing[:4])
+            self.report.notes.append(
+                f"the converted model draws random numbers of its own, in {shown}: what depends on "
+                "them cannot be compared"
             )
 
     def _failing_run(self) -> BindingRun | None:
