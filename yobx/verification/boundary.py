@@ -9,10 +9,15 @@ import re
 import traceback
 from types import TracebackType
 
-__all__ = ["Attempt", "one_line", "with_place"]
+__all__ = ["COLOUR", "Attempt", "one_line", "with_place"]
+
+# What switches colours on a terminal. TensorFlow writes it into its messages, terminal or not.
+COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 # A line of the call stack that TensorFlow writes into its messages, before what went wrong.
 _FRAME = re.compile(r'^\s*File ".*", line \d+, in .*$', re.MULTILINE)
+# The kernel that raised, as TensorFlow labels it: a device path, nothing of the user's.
+_KERNEL = re.compile(r"\{\{function_node __wrapped__[^{}]*\}\} ?")
 
 
 class Attempt:
@@ -43,7 +48,7 @@ class Attempt:
 
 def one_line(error: BaseException, limit: int = 600) -> str:
     """The message of an exception on one line, with its class where that says more."""
-    text = " ".join(_FRAME.sub("", str(error)).split())
+    text = " ".join(_FRAME.sub("", _KERNEL.sub("", COLOUR.sub("", str(error)))).split())
     name = type(error).__name__
     if not text or type(error).__module__ == "builtins":  # "KeyError: 'x'", not "'x'"
         text = f"{name}: {text}" if text else name
@@ -52,7 +57,8 @@ def one_line(error: BaseException, limit: int = 600) -> str:
 
 def with_place(error: BaseException) -> str:
     """An exception that is not one of yobx, with its notes and the line that raised it."""
-    lines = [f"{type(error).__name__}: {error}", *getattr(error, "__notes__", ())]
+    message = COLOUR.sub("", str(error))
+    lines = [f"{type(error).__name__}: {message}", *getattr(error, "__notes__", ())]
     lines += [
         f"Raised in {frame.name} ({frame.filename}:{frame.lineno})."
         for frame in traceback.extract_tb(error.__traceback__)[-1:]

@@ -15,10 +15,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from yobx.verification.boundary import COLOUR
+
 __all__ = ["CapturedText", "captured_stderr", "shape_warnings"]
 
 _LOCK = threading.RLock()
-_ANSI = re.compile(r"\x1b\[[0-9;]*m")
 _SHAPE_WARNING = re.compile(r"(VerifyOutputSizes|MergeShapeInfo)\]?\s*(.*)")
 
 
@@ -55,7 +56,7 @@ def captured_stderr() -> Iterator[CapturedText]:
             os.dup2(saved, 2)
             os.close(saved)
             sink.seek(0)
-            result.text = _ANSI.sub("", sink.read().decode("utf-8", "replace"))
+            result.text = COLOUR.sub("", sink.read().decode("utf-8", "replace"))
             result.warnings = shape_warnings(result.text)
 
 

@@ -68,7 +68,10 @@ def _headline(report: Findings) -> str:
     if report.passed:
         count = len({o.name for o in report.outputs})
         sizes = len([b for b in report.bindings if b.ran])
-        found = f"{count} outputs under {sizes} bindings, {report.seconds:.1f} s"
+        found = (
+            f"{count} {'output' if count == 1 else 'outputs'} under "
+            f"{sizes} {'binding' if sizes == 1 else 'bindings'}, {report.seconds:.1f} s"
+        )
         return f"yobx: agrees — {what}, {how}: {found}"
     if report.internal:
         return f"yobx: INTERNAL ERROR in the phase {report.failed_phase} — {what}, {how}"
