@@ -21,6 +21,9 @@ def write(contender: str, name: str, size: int, target: str) -> dict[str, int]:
     """Convert one model in this process, and keep its input and expected output beside it."""
     model, image = models.build(name, size)
     CONVERTERS[contender](model, image, target)
+    more = [value.name for value in session(Path(target)).get_inputs()[1:]]
+    if more:
+        raise RuntimeError(f"the model asks for more inputs than the original: {', '.join(more)}")
     np.savez(f"{target}.npz", image=image, expected=np.asarray(model(image, training=False)))
     return {"bytes": Path(target).stat().st_size}
 
