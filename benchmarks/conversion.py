@@ -7,7 +7,7 @@ import json
 import sys
 
 import models
-from measure import PeakMemory, has_module, in_turn, median, table, time_of, worker
+from measure import PeakMemory, in_turn, median, table, time_of, with_peer, worker
 
 CONTENDERS = {
     "trace": models.trace_only,
@@ -48,11 +48,7 @@ def main() -> None:
         return
     if options.quick:
         options.rounds, options.size, options.models = 1, 96, "MobileNetV2"
-    contenders = ["trace", "yobx"]
-    if has_module(options.peer, "tf2onnx"):
-        contenders.append("tf2onnx")
-    else:
-        print(f"tf2onnx: not installed in {options.peer}")
+    contenders = with_peer(["trace", "yobx"], "tf2onnx", options.peer)
     for name in options.models.split(","):
         compare(name, contenders, options)
 

@@ -13,8 +13,8 @@ from typing import Any
 import jax_networks
 import numpy as np
 import onnx
-from latency import session
-from measure import has_module, in_turn, median, table, time_of, worker
+from latency import latencies, session
+from measure import in_turn, median, table, time_of, with_peer, worker
 
 
 def convert_with_yobx(function: Any, x: np.ndarray[Any, Any]) -> Any:
@@ -66,7 +66,8 @@ def compare(name: str, contenders: list[str], options: argparse.Namespace) -> No
             else:
                 rows[contender].append(row)
         found = [contender for contender in contenders if rows[contender]]
-        times, differences = latencies(found, Path(folder), options)
+        sessions = {one: session(Path(folder) / f"{one}.onnx") for one in found}
+        times, differences = latencies(sessions, folder, options.blocks, 10)
     lines = [[contender, text, "", "", "", "", ""] for contender, text in errors.items()]
     for contender in found:
         middle = statistics.median(times[contender])
@@ -85,23 +86,6 @@ def compare(name: str, contenders: list[str], options: argparse.Namespace) -> No
     table(["", "first", "second", "nodes", "latency", "x first", "largest error"], lines)
 
 
-def latencies(
-    contenders: list[str], folder: Path, options: argparse.Namespace
-) -> tuple[dict[str, list[float]], dict[str, float]]:
-    """Seconds of a run, block by block in turn, and the largest error, by contender."""
-    sessions = {contender: session(folder / f"{contender}.onnx") for contender in contenders}
-    times: dict[str, list[float]] = {contender: [] for contender in contenders}
-    differences: dict[str, float] = {}
-    for contender in in_turn(contenders, options.blocks + 1):
-        runner, data = sessions[contender], np.load(f"{folder}/{contender}.onnx.npz")
-        feeds = {runner.get_inputs()[0].name: data["x"]}
-        block = [time_of(lambda r=runner, f=feeds: r.run(None, f)) for _ in range(10)]
-        if contender in differences:  # the first block warms up
-            times[contender].append(statistics.median(seconds for seconds, _ in block))
-        differences[contender] = float(np.abs(block[0][1][0] - data["expected"]).max())
-    return times, differences
-
-
 def main() -> None:
     """Compare, or measure one contender when called as a worker."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -118,11 +102,7 @@ def main() -> None:
         return
     if options.quick:
         options.rounds, options.blocks, options.networks = 1, 1, "scan_rnn"
-    contenders = ["yobx"]
-    if has_module(options.peer, "jax2onnx"):
-        contenders.append("jax2onnx")
-    else:
-        print(f"jax2onnx: not installed in {options.peer}")
+    contenders = with_peer(["yobx"], "jax2onnx", options.peer)
     for name in options.networks.split(","):
         compare(name, contenders, options)
 

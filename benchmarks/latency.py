@@ -12,7 +12,7 @@ from typing import Any
 
 import models
 import numpy as np
-from measure import has_module, in_turn, table, time_of, worker
+from measure import in_turn, table, time_of, with_peer, worker
 
 CONVERTERS = {"yobx": models.convert_with_yobx, "tf2onnx": models.convert_with_tf2onnx}
 
@@ -24,7 +24,7 @@ def write(contender: str, name: str, size: int, target: str) -> dict[str, int]:
     more = [value.name for value in session(Path(target)).get_inputs()[1:]]
     if more:
         raise RuntimeError(f"the model asks for more inputs than the original: {', '.join(more)}")
-    np.savez(f"{target}.npz", image=image, expected=np.asarray(model(image, training=False)))
+    np.savez(f"{target}.npz", x=image, expected=np.asarray(model(image, training=False)))
     return {"bytes": Path(target).stat().st_size}
 
 
@@ -36,6 +36,25 @@ def session(path: Path) -> Any:
     options.intra_op_num_threads = 1
     options.log_severity_level = 3
     return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+
+
+def latencies(
+    sessions: dict[str, Any], folder: str, rounds: int, block: int
+) -> tuple[dict[str, list[float]], dict[str, float]]:
+    """Seconds of a run, block by block in turn, and the largest error, by contender.
+
+    The input and the expected output of each lie beside its model in the folder.
+    """
+    times: dict[str, list[float]] = {contender: [] for contender in sessions}
+    differences: dict[str, float] = {}
+    for contender in in_turn(list(sessions), rounds + 1):
+        runner, data = sessions[contender], np.load(f"{folder}/{contender}.onnx.npz")
+        feeds = {runner.get_inputs()[0].name: data["x"]}
+        runs = [time_of(lambda r=runner, f=feeds: r.run(None, f)) for _ in range(block)]
+        if contender in differences:  # the first block warms up
+            times[contender].append(statistics.median(seconds for seconds, _ in runs))
+        differences[contender] = float(np.abs(runs[0][1][0] - data["expected"]).max())
+    return times, differences
 
 
 def compare(name: str, contenders: list[str], options: argparse.Namespace) -> None:
@@ -55,18 +74,7 @@ def compare(name: str, contenders: list[str], options: argparse.Namespace) -> No
                 lines.append([contender, row["error"], "", ""])
             else:
                 sessions[contender] = session(Path(target))
-        times: dict[str, list[float]] = {contender: [] for contender in sessions}
-        differences: dict[str, float] = {}
-        for contender in in_turn(list(sessions), options.rounds + 1):
-            runner, data = sessions[contender], np.load(f"{folder}/{contender}.onnx.npz")
-            feeds = {runner.get_inputs()[0].name: data["image"]}
-            block = [
-                time_of(lambda r=runner, f=feeds: r.run(None, f)) for _ in range(options.block)
-            ]
-            if contender in differences:  # the first block warms up
-                times[contender].append(statistics.median(seconds for seconds, _ in block))
-            error = np.abs(block[0][1][0] - data["expected"]).max()
-            differences[contender] = float(error)
+        times, differences = latencies(sessions, folder, options.rounds, options.block)
     first = statistics.median(times[next(iter(times))]) if times else float("nan")
     for contender, found in times.items():
         middle = statistics.median(found)
@@ -100,11 +108,7 @@ def main() -> None:
         return
     if options.quick:
         options.rounds, options.block, options.size, options.models = 2, 3, 96, "MobileNetV2"
-    contenders = ["yobx"]
-    if has_module(options.peer, "tf2onnx"):
-        contenders.append("tf2onnx")
-    else:
-        print(f"tf2onnx: not installed in {options.peer}")
+    contenders = with_peer(["yobx"], "tf2onnx", options.peer)
     for name in options.models.split(","):
         compare(name, contenders, options)
 

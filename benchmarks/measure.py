@@ -34,6 +34,14 @@ def has_module(python: str, name: str) -> bool:
     return subprocess.run([python, "-c", program], check=False).returncode == 0
 
 
+def with_peer(contenders: Sequence[str], peer: str, python: str) -> list[str]:
+    """The contenders and, where its interpreter has it, the peer; a missing one is told."""
+    if has_module(python, peer):
+        return [*contenders, peer]
+    print(f"{peer}: not installed in {python}")
+    return list(contenders)
+
+
 class PeakMemory:
     """Peak of the resident memory above its level at the start, in bytes (Linux)."""
 

@@ -72,10 +72,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         found = run_campaign(console, seed=options.seed, graphs=options.graphs, start=options.start)
         return report(found, options.seed, console)
     if options.command == "run":
-        index, _, count = options.shard.partition("/")
+        index, count = _shard(options)
         jobs = _symbolic_jobs() if options.symbolic else _all_jobs()
-        return _run(jobs, int(index), int(count), folder=options.results, console=console)
+        return _run(jobs, index, count, folder=options.results, console=console)
     return _merge(options.results, options.output, console)
+
+
+def _shard(options: argparse.Namespace) -> tuple[int, int]:
+    """Which part of how many."""
+    index, _, count = options.shard.partition("/")
+    return int(index), int(count)
 
 
 def _layers(options: argparse.Namespace, console: Console) -> int:
@@ -85,8 +91,8 @@ def _layers(options: argparse.Namespace, console: Console) -> int:
 
     modes = (options.mode,) if options.mode else MODES
     chosen = [entry for entry in census.entries() if options.search in entry.full_name]
-    index, _, count = options.shard.partition("/")
-    cells = _work(census.jobs(chosen, modes)[int(index) - 1 :: int(count)], console)
+    index, count = _shard(options)
+    cells = _work(census.jobs(chosen, modes)[index - 1 :: count], console)
     if options.write:
         census.write(cells, versions())
     return _verdict(cells, console)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -32,6 +32,11 @@ def entries() -> Iterator[Entry]:
     yield from _segments()
 
 
+def _along_axes(name: str, call: Callable[..., Any]) -> Iterator[Entry]:
+    for axis in (None, 0, -1):
+        yield function(name, lambda x, a=axis: call(x, axis=a), _C, label=f"axis {axis}", **_OPEN)
+
+
 def _whole_arrays() -> Iterator[Entry]:
     from keras import ops
 
@@ -59,14 +64,7 @@ def _whole_arrays() -> Iterator[Entry]:
             )
     for name in ("argmax", "argmin"):
         call = getattr(ops, name)
-        for axis in (None, 0, -1):
-            yield function(
-                name,
-                lambda x, c=call, a=axis: c(x, axis=a),
-                _C,
-                label=f"axis {axis}",
-                **_OPEN,
-            )
+        yield from _along_axes(name, call)
         yield function(name, lambda x, c=call: c(x, axis=1, keepdims=True), _C, label="kept")
         yield function(name, lambda x, c=call: c(x, axis=1), whole(3, 9, high=3), label="ties")
     yield function("count_nonzero", lambda x: ops.count_nonzero(x, axis=1), np.round(_A), **_OPEN)
@@ -153,14 +151,7 @@ def _running() -> Iterator[Entry]:
 
     for name in ("cumsum", "cumprod"):
         call = getattr(ops, name)
-        for axis in (None, 0, -1):
-            yield function(
-                name,
-                lambda x, c=call, a=axis: c(x, axis=a),
-                _C,
-                label=f"axis {axis}",
-                **_OPEN,
-            )
+        yield from _along_axes(name, call)
     for order in (1, 2):
         yield function("diff", lambda x, n=order: ops.diff(x, n=n), _C, label=f"{order}", **_OPEN)
     yield function("diff", lambda x: ops.diff(x, axis=1), _C, label="axis 1")
