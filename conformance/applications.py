@@ -14,17 +14,18 @@ its own when several are run, so that its memory is given back.
 from __future__ import annotations
 
 import argparse
+import functools
+import itertools
 import json
-import multiprocessing
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from conformance.processes import Ended, outcomes
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -359,18 +360,22 @@ def outcomes_of(
     if len(names) == 1:
         yield [check(names[0], seed=seed, thorough=thorough) for seed in seeds]
         return
-    fresh = multiprocessing.get_context("spawn")
+    work = functools.partial(_check, thorough=thorough)
+    pairs = [(name, seed) for name in names for seed in seeds]
+    results = outcomes(work, pairs, life=len(seeds))
     for name in names:
-        with ProcessPoolExecutor(1, mp_context=fresh) as pool:
-            jobs = [pool.submit(check, name, seed=seed, thorough=thorough) for seed in seeds]
-            yield [_result(job, name, seed) for job, seed in zip(jobs, seeds, strict=True)]
+        found = [result for _, result in itertools.islice(results, len(seeds))]
+        yield [
+            Outcome(name, "crash", message=f"exit code {one.code}", seed=seed)
+            if isinstance(one, Ended)
+            else one
+            for one, seed in zip(found, seeds, strict=True)
+        ]
 
 
-def _result(job: Future[Outcome], name: str, seed: int) -> Outcome:
-    try:
-        return job.result()
-    except BrokenProcessPool as error:
-        return Outcome(name, "crash", message=str(error), seed=seed)
+def _check(case: tuple[str, int], *, thorough: bool) -> Outcome:
+    name, seed = case
+    return check(name, seed=seed, thorough=thorough)
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
@@ -405,15 +410,15 @@ def run(options: argparse.Namespace, console: Console) -> int:
     seeds = range(options.seed, options.seed + options.seeds)
     found: list[Outcome] = []
     names = options.names or list(ARCHITECTURES)
-    for outcomes in outcomes_of(names, seeds, thorough=options.thorough):
-        found += outcomes
-        for outcome in outcomes:
+    for some in outcomes_of(names, seeds, thorough=options.thorough):
+        found += some
+        for outcome in some:
             console.print(
                 f"{outcome.name} seed {outcome.seed}: {outcome.status} {outcome.message[:300]}"
             )
         if options.results is not None:
             with options.results.open("a", encoding="utf-8") as file:
-                file.writelines(json.dumps(asdict(outcome)) + "\n" for outcome in outcomes)
+                file.writelines(json.dumps(asdict(outcome)) + "\n" for outcome in some)
     console.print(_table(found))
     passed = sum(outcome.status == "pass" for outcome in found)
     console.print(f"{passed} of {len(found)} pass")

@@ -21,7 +21,7 @@ from conformance.jax_tolerances import disagreement
 from yobx.errors import TraceError
 from yobx.verification.arguments import from_pairs
 
-__all__ = ["CatalogueMissingError", "check", "harnesses", "sample"]
+__all__ = ["CatalogueMissingError", "check", "harnesses", "sample", "source"]
 
 #: What functions raise on sizes that are no numbers.
 _RAISED = (
@@ -41,8 +41,17 @@ class CatalogueMissingError(RuntimeError):
     """The installed JAX does not offer its cases where they were."""
 
 
-def harnesses() -> list[Any]:
+def source(*, symbolic: bool = False, x64: bool = False) -> str:
+    """What the names of the cells of a run begin with."""
+    return "jax" + "-symbolic" * symbolic + "-x64" * x64
+
+
+def harnesses(*, x64: bool = False) -> list[Any]:
     """List the cases, ordered by name.
+
+    Args:
+        x64: Whether 64-bit types are enabled, from now on and in the whole process; a few cases
+            exist only then.
 
     Returns:
         JAX's ``Harness`` objects.
@@ -50,6 +59,10 @@ def harnesses() -> list[Any]:
     Raises:
         CatalogueMissingError: If the private module is gone.
     """
+    import jax
+
+    if x64:
+        jax.config.update("jax_enable_x64", True)
     try:
         found = importlib.import_module(_MODULE).all_harnesses
     except (ImportError, AttributeError) as error:
@@ -73,7 +86,7 @@ def sample(count: int) -> list[Any]:
     return sorted(harnesses(), key=key)[:count]
 
 
-def check(harness: Any, *, symbolic: bool = False) -> Cell:
+def check(harness: Any, *, symbolic: bool = False, x64: bool = False) -> Cell:
     """Convert one case and compare it with JAX.
 
     A value may differ from JAX's as much as JAX's own tests allow.
@@ -82,6 +95,7 @@ def check(harness: Any, *, symbolic: bool = False) -> Cell:
         harness: One of :func:`harnesses`.
         symbolic: Whether the first size, wherever it begins a shape, is symbolic; the model then
             runs at several sizes.
+        x64: Whether 64-bit types are enabled, as :func:`harnesses` did.
 
     Returns:
         What became of it. What JAX does not trace with a symbolic size is the source's.
@@ -90,8 +104,8 @@ def check(harness: Any, *, symbolic: bool = False) -> Cell:
 
     from yobx.verification.check import run_check
 
-    source = "jax-symbolic" if symbolic else "jax"
-    name, group = f"{source}/{harness.fullname}", str(harness.group_name)
+    name = f"{source(symbolic=symbolic, x64=x64)}/{harness.fullname}"
+    group = str(harness.group_name)
 
     def call(*args: Any) -> Any:
         return jax.tree.map(jax.numpy.asarray, harness.dyn_fun(*args))

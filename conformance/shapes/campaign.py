@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
-import multiprocessing
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from multiprocessing.connection import Connection
 
 import onnx
 from rich.console import Console
 from rich.progress import Progress
 
+from conformance.processes import Ended, outcomes
 from conformance.shapes.chooser import Chooser, Seeded
 from conformance.shapes.control import control_model
 from conformance.shapes.running import RUN_ERRORS, RefutedError, Sizes, Tally, refute
@@ -80,35 +80,6 @@ def check(seed: int, number: int) -> tuple[Tally, str, str]:
         return Tally(graphs=1), "", f"{type(error).__name__}: {error}"
 
 
-def _work(pipe: Connection, seed: int, numbers: Sequence[int]) -> None:
-    for number in numbers:
-        pipe.send((number, *check(seed, number)))
-    pipe.close()
-
-
-def _results(
-    seed: int, numbers: Sequence[int]
-) -> Iterator[tuple[int, tuple[Tally, str, str] | None]]:
-    """Result per number, ``None`` where the process ended; the rest goes on in another one."""
-    context = multiprocessing.get_context("spawn")
-    left = list(numbers)
-    while left:
-        ours, theirs = context.Pipe(duplex=False)
-        worker = context.Process(target=_work, args=(theirs, seed, left), daemon=True)
-        worker.start()
-        theirs.close()
-        for number in list(left):
-            try:
-                got, *result = ours.recv()
-            except EOFError:
-                break
-            left.remove(got)
-            yield number, (result[0], result[1], result[2])
-        worker.join()
-        if left:
-            yield left.pop(0), None
-
-
 def run_campaign(console: Console, *, seed: int, graphs: int, start: int = 0) -> Campaign:
     """Run the models ``start`` to ``start + graphs - 1`` of a seed.
 
@@ -122,9 +93,10 @@ def run_campaign(console: Console, *, seed: int, graphs: int, start: int = 0) ->
     shown = itertools.count()
     with Progress(console=console, transient=True) as progress:
         bar = progress.add_task(f"seed {seed}", total=graphs)
-        for number, result in _results(seed, range(start, start + graphs)):
+        numbers = range(start, start + graphs)
+        for number, result in outcomes(functools.partial(check, seed), numbers):
             progress.advance(bar)
-            if result is None:
+            if isinstance(result, Ended):
                 found.died.append(number)
                 continue
             tally, refutation, breakdown = result

@@ -3,35 +3,50 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
 import conformance.__main__ as program
+from conformance import jobs, parts
 from conformance.cells import Cell, Verdict
 from conformance.jax_harnesses import CatalogueMissingError, harnesses, sample
 
+_MODULE = """
+from conformance.cells import Cell, Verdict
 
-def _job(name: str, verdict: Verdict) -> tuple[str, Callable[[], Cell]]:
-    return name, lambda: Cell(name, "group", verdict)
+
+def check(kind, name):
+    return Cell(name, "group", Verdict(name.rpartition("/")[2]))
+"""
 
 
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., int]:
-    """Run the shards asked for over four cells, then merge them."""
+    """Run the shards asked for over some cells, then merge them."""
+    (tmp_path / "fake_cells.py").write_text(_MODULE)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "fake_cells", raising=False)
+    from fake_cells import check  # type: ignore[import-not-found]
+
+    minimum = tmp_path / "minimum.json"
+    monkeypatch.setattr(program, "_MINIMUM", minimum)
+    monkeypatch.setattr(jobs, "check", check)
 
     def go(
-        verdicts: Sequence[Verdict], *, shards: Sequence[str] = ("1/2", "2/2"), least: int = 4
+        verdicts: Sequence[Verdict],
+        *more: str,
+        shards: Sequence[str] = ("1/2", "2/2"),
+        least: int = 4,
     ) -> int:
-        jobs = [_job(f"fake/{i}", verdict) for i, verdict in enumerate(verdicts)]
-        minimum = tmp_path / "minimum.json"
-        minimum.write_text(json.dumps({"cells": least}))
-        monkeypatch.setattr(program, "_MINIMUM", minimum)
-        monkeypatch.setattr(program, "_all_jobs", lambda: jobs)
+        names = [f"fake/{i}/{verdict}" for i, verdict in enumerate(verdicts)]
+        minimum.write_text(json.dumps({"all": least}))
+        monkeypatch.setattr(jobs, "names", lambda kind: names)
         results = tmp_path / "results"
         for shard in shards:
-            program.main(["run", "--shard", shard, "--results", str(results)])
+            program.main(["run", "--shard", shard, "--results", str(results), *more])
         return program.main(["merge", str(results), "--output", str(tmp_path / "matrix")])
 
     return go
@@ -41,7 +56,12 @@ def test_complete_and_as_declared(run: Callable[..., int], tmp_path: Path) -> No
     assert run([Verdict.PASS, Verdict.UNSUPPORTED, Verdict.PASS, Verdict.SOURCE]) == 0
     matrix = json.loads((tmp_path / "matrix" / "matrix.json").read_text())
     assert matrix["complete"] is True
-    assert sorted(cell["name"] for cell in matrix["cells"]) == [f"fake/{i}" for i in range(4)]
+    assert sorted(cell["name"] for cell in matrix["cells"]) == [
+        "fake/0/pass",
+        "fake/1/unsupported",
+        "fake/2/pass",
+        "fake/3/source",
+    ]
     assert "| group | 2 | 1 | 1 | 0 | 0 |" in (tmp_path / "matrix" / "matrix.md").read_text()
 
 
@@ -73,13 +93,42 @@ def test_nothing_at_all_is_red(run: Callable[..., int]) -> None:
     assert run([], least=0) == 2
 
 
-def test_a_killed_case_leaves_a_gap_that_is_seen(run: Callable[..., int], tmp_path: Path) -> None:
+def test_a_run_that_was_stopped_leaves_a_gap_that_is_seen(
+    run: Callable[..., int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     run(4 * [Verdict.PASS])
-    part = tmp_path / "results" / "part-1-of-2.json"
-    data = json.loads(part.read_text())
-    data["cells"].pop()
-    part.write_text(json.dumps(data))
+    part = tmp_path / "results" / "part-1-of-2.jsonl"
+    part.write_text("".join(part.read_text().splitlines(keepends=True)[:-1]))
     assert program.main(["merge", str(tmp_path / "results"), "--output", str(tmp_path / "m")]) == 1
+    assert "fake/2/pass has no result" in capsys.readouterr().out
+
+
+def test_only_cells_with_a_text_in_the_name_are_run(
+    run: Callable[..., int], tmp_path: Path
+) -> None:
+    assert run([Verdict.PASS, Verdict.WRONG], "--search", "pass", shards=["1/1"]) == 0
+    matrix = json.loads((tmp_path / "matrix" / "matrix.json").read_text())
+    assert [cell["name"] for cell in matrix["cells"]] == ["fake/0/pass"]
+
+
+def test_results_of_another_run_are_refused(
+    run: Callable[..., int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(4 * [Verdict.PASS])
+    results = str(tmp_path / "results")
+    assert program.main(["run", "--shard", "1/2", "--results", results, "--x64"]) == 2
+    assert "was begun with other kind." in capsys.readouterr().out
+
+
+def test_a_stopped_run_says_how_to_go_on(
+    run: Callable[..., int], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def stop(*arguments: object) -> list[Cell]:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(parts, "run", stop)
+    run([Verdict.PASS], shards=["1/1"])
+    assert "the same command goes on from here" in capsys.readouterr().out
 
 
 def test_the_sample_is_fixed() -> None:
