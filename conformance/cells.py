@@ -6,13 +6,14 @@ import enum
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from yobx.verification import ConversionReport
 
-__all__ = ["KNOWN", "Cell", "Known", "Verdict", "judge", "load_known"]
+__all__ = ["KNOWN", "Cell", "Known", "Verdict", "declared", "judge", "load_known"]
 
 KNOWN = Path(__file__).with_name("known.toml")
 
@@ -88,10 +89,10 @@ class Cell:
 
 @dataclass(frozen=True)
 class Known:
-    """A cell that is declared not to pass.
+    """A cell that is declared not to pass, or several.
 
     Attributes:
-        cell: Its name.
+        cell: Its name, or a pattern with ``*`` for any text.
         verdict: What becomes of it.
         reason: Why.
     """
@@ -123,6 +124,22 @@ def load_known(path: Path = KNOWN) -> dict[str, Known]:
     return found
 
 
+def declared(name: str, known: Mapping[str, Known]) -> Known | None:
+    """Find what is declared of a cell.
+
+    Args:
+        name: Its name.
+        known: All that is declared.
+
+    Returns:
+        The entry with its name, or else the first whose pattern it fits; None if there is none.
+    """
+    if name in known:
+        return known[name]
+    patterns = (entry for text, entry in known.items() if "*" in text)
+    return next((entry for entry in patterns if fnmatchcase(name, entry.cell)), None)
+
+
 def judge(cells: Iterable[Cell], known: Mapping[str, Known]) -> list[str]:
     """Say what is not as declared.
 
@@ -138,9 +155,9 @@ def judge(cells: Iterable[Cell], known: Mapping[str, Known]) -> list[str]:
     """
     surprises = []
     for cell in cells:
-        declared = known.get(cell.name)
-        if declared is not None and cell.verdict is not declared.verdict:
-            surprises.append(f"{cell.name}: {cell.verdict}, declared {declared.verdict}")
-        elif declared is None and cell.verdict in {Verdict.BROKEN, Verdict.WRONG}:
+        entry = declared(cell.name, known)
+        if entry is not None and cell.verdict is not entry.verdict:
+            surprises.append(f"{cell.name}: {cell.verdict}, declared {entry.verdict}")
+        elif entry is None and cell.verdict in {Verdict.BROKEN, Verdict.WRONG}:
             surprises.append(f"{cell.name}: {cell.verdict}: {cell.message}")
     return surprises

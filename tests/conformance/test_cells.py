@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.cells import Cell, Known, Verdict, judge, load_known
+from conformance.cells import Cell, Known, Verdict, declared, judge, load_known
 from yobx.verification import ConversionReport, Outcome
 
 
@@ -44,7 +44,7 @@ def test_json_round_trip() -> None:
 
 
 @pytest.mark.parametrize(
-    ("verdict", "declared", "surprising"),
+    ("verdict", "given", "surprising"),
     [
         (Verdict.PASS, None, False),
         (Verdict.UNSUPPORTED, None, False),
@@ -56,9 +56,23 @@ def test_json_round_trip() -> None:
         (Verdict.BROKEN, Verdict.WRONG, True),
     ],
 )
-def test_judge(verdict: Verdict, declared: Verdict | None, surprising: bool) -> None:
-    known = {} if declared is None else {"jax/x": Known("jax/x", declared, "a reason")}
+def test_judge(verdict: Verdict, given: Verdict | None, surprising: bool) -> None:
+    known = {} if given is None else {"jax/x": Known("jax/x", given, "a reason")}
     assert bool(judge([Cell("jax/x", "x", verdict)], known)) is surprising
+
+
+def test_a_pattern_declares_several_cells_and_a_name_comes_first() -> None:
+    known = {
+        text: Known(text, Verdict.WRONG, text) for text in ("jax*/a_*_c", "jax/a_b_c", "jax/d")
+    }
+    found = [declared(name, known) for name in ("jax-x64/a_b_c", "jax/a_b_c", "jax/a_b_cd")]
+    assert [entry and entry.reason for entry in found] == ["jax*/a_*_c", "jax/a_b_c", None]
+
+
+def test_brackets_in_a_name_are_no_pattern() -> None:
+    known = {"ops.abs[static]": Known("ops.abs[static]", Verdict.WRONG, "why")}
+    assert declared("ops.abs[static]", known) is known["ops.abs[static]"]
+    assert declared("ops.abss", known) is None
 
 
 def test_declared_cells_have_reasons_and_occur_once(tmp_path: Path) -> None:
