@@ -78,6 +78,7 @@ class CheckResult:
         reduced: The smallest piece that still fails, or ``None``.
         compared: Intermediate values that were compared with the source, where one was looked for.
         statements: What is stated of types and shapes.
+        observed: The model with the bodies of its functions in place of their calls.
     """
 
     report: ConversionReport
@@ -89,6 +90,7 @@ class CheckResult:
     reduced: Reduction | None = None
     compared: Mapping[str, OutputReport] = field(default_factory=dict)
     statements: Sequence[Statement] = ()
+    observed: onnx.ModelProto | None = None
 
     @property
     def outputs(self) -> dict[str, Any]:

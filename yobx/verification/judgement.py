@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,14 +16,16 @@ from yobx.verification.boundary import Attempt, one_line
 from yobx.verification.comparison import Allowance, compare
 from yobx.verification.dtypes import is_float, widen
 from yobx.verification.evidence import BindingRun, CheckResult
-from yobx.verification.findings import BindingReport, Outcome, OutputReport
+from yobx.verification.findings import BindingReport, Outcome, OutputReport, ShapeReport
 from yobx.verification.localize import Evidence, localize
 from yobx.verification.options import BindingRequest
 from yobx.verification.phases import EndOfCheckError, PhaseLog
 from yobx.verification.preparation import Prepared
 from yobx.verification.runner import RunError, input_names
 from yobx.verification.shape_proof import (
+    Form,
     Inner,
+    Statement,
     describe_node,
     inner_statements,
     merge,
@@ -223,23 +224,34 @@ class _Judgement:
         )
 
     def _prove_shapes(self) -> None:
-        statements = stated(self.prepared.model, self.prepared.inferred)
-        inner = Inner({}, {}, inner_statements(self.prepared.model, self.prepared.inferred))
-        bodies = self.prepared.inner[0].body if self.prepared.inner is not None else {}
-        self.result.statements = statements
+        said = [
+            (form, stated(form.model, form.inferred), inner_statements(form.model, form.inferred))
+            for form in self.prepared.forms
+        ]
+        self.result.statements = said[-1][1]
         for run in self.result.runs:
-            one = prove(
-                self.prepared.model,
-                statements,
-                run.values,
-                binding=run.binding.describe(),
-                constraints=self.prepared.constraints,
-                inner=replace(inner, turns=run.turns, bodies=bodies),
-            )
-            self.report.shapes = merge(self.report.shapes, one)
+            *before, last = [self._proof(run, *each) for each in said]
+            for one in before:
+                known = {(m.value, m.static) for m in last.mismatches}
+                last.mismatches += [m for m in one.mismatches if (m.value, m.static) not in known]
+            self.report.shapes = merge(self.report.shapes, last)
         for mismatch in self.report.shapes.mismatches:
             phase = "structure" if mismatch.kind == "dtype" else "shape-match"
             self.phases.fail(phase, mismatch.message)
+
+    def _proof(
+        self, run: BindingRun, form: Form, said: Sequence[Statement], inside: Sequence[Statement]
+    ) -> ShapeReport:
+        """Compares what is stated of one form of the model with a run."""
+        bodies = self.prepared.inner[0].body if self.prepared.inner is not None else {}
+        return prove(
+            form.model,
+            said,
+            run.values,
+            binding=run.binding.describe(),
+            constraints=form.constraints,
+            inner=Inner(run.turns, bodies, inside),
+        )
 
     def _compare_values(self) -> None:
         for run in self.result.runs:
@@ -293,7 +305,7 @@ class _Judgement:
         runs = (r for r in self.result.runs if r.binding.describe() == wrong.binding)
         run = next(runs, self.result.runs[0])
         evidence = Evidence(
-            model=self.prepared.model,
+            model=self.prepared.observed,
             source=self.prepared.source,
             args=run.args,
             feeds=run.feeds,
@@ -344,9 +356,9 @@ class _Judgement:
         """Notes which nodes of the model draw random numbers, if something is wrong."""
         if self._failing_run() is None:
             return
-        drawing = [node for node in self.prepared.model.graph.node if node.op_type in _DRAWS]
+        model = self.prepared.observed
+        drawing = [node for node in model.graph.node if node.op_type in _DRAWS]
         if drawing:
-            model = self.prepared.model
             shown = ", ".join(describe_node(model, node.output[0]) for node in drawing[:4])
             self.report.notes.append(
                 f"the converted model draws random numbers of its own, in {shown}: what depends on "

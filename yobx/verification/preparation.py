@@ -19,6 +19,7 @@ from yobx.verification.arguments import (
     with_descriptions,
 )
 from yobx.verification.boundary import Attempt, with_place
+from yobx.verification.called_functions import inlined
 from yobx.verification.evidence import CheckResult
 from yobx.verification.findings import Outcome
 from yobx.verification.inner_values import Collector, collector
@@ -28,7 +29,7 @@ from yobx.verification.phases import EndOfCheckError, PhaseLog
 from yobx.verification.recognition import find_source
 from yobx.verification.runner import LoadError, Session, exposed, fits_in_memory
 from yobx.verification.sensitivity import Sensitivity
-from yobx.verification.shape_proof import Constraint
+from yobx.verification.shape_proof import Constraint, Form
 from yobx.verification.sources import Source
 from yobx.verification.tolerances import Tolerances
 
@@ -42,25 +43,26 @@ class Prepared:
     Attributes:
         source: The original.
         model: The converted model.
+        observed: The model with the bodies of its functions in place of their calls: what is
+            looked into. It is the model itself where it calls none.
         args: Sample inputs, every tensor an array.
         options: Options of the check.
         plain: Session as users have it.
         everything: Session without optimisation whose outputs are all values, or ``None``.
-        inferred: The model with inferred types and shapes, or ``None``.
+        forms: What is stated of the values of `model`, and of those of `observed` if that differs.
         sensitivity: Allowances of the model.
-        constraints: What inference states between sizes.
         inner: What collects the values inside control flow, with its session, or ``None``.
     """
 
     source: Source
     model: onnx.ModelProto
+    observed: onnx.ModelProto
     args: tuple[Any, ...]
     options: CheckOptions
     plain: Session
     everything: Session | None
-    inferred: onnx.ModelProto | None
+    forms: tuple[Form, ...]
     sensitivity: Sensitivity
-    constraints: tuple[Constraint, ...] = ()
     inner: tuple[Collector, Session] | None = None
 
 
@@ -170,30 +172,33 @@ def _load(
         else:
             entry.messages.append("the onnx checker was left out: the model is over 2 GB")
             entry.outcome = Outcome.WARNING
-    inferred, constraints = _infer(model, phases)
+    observed = phases.result.observed = inlined(model)
+    forms = [_infer(model, phases)]
+    if observed is not model:
+        forms.append(_infer(observed, phases))
     everything: Session | None = None
     with phases.phase("load"):
         plain = Session(model, provider=options.provider)
         phases.result.session = plain.raw
         try:
-            everything = Session(exposed(model), provider=options.provider, optimise=False)
+            everything = Session(exposed(observed), provider=options.provider, optimise=False)
         except LoadError as error:
             report.notes.append(f"intermediate values could not be exposed: {error}")
         exposed_warnings = everything.warnings if everything is not None else []
         for warning in dict.fromkeys([*plain.warnings, *exposed_warnings]):
             phases.fail("check", f"onnxruntime {warning}")
-        sensitivity = Sensitivity(model, tolerances, options.provider, options.seed)
+        sensitivity = Sensitivity(observed, tolerances, options.provider, options.seed)
         return Prepared(
             source=source,
             model=model,
+            observed=observed,
             args=args,
             options=options,
             plain=plain,
             everything=everything,
-            inferred=inferred,
+            forms=tuple(forms),
             sensitivity=sensitivity,
-            constraints=constraints,
-            inner=_inner(model, options, phases),
+            inner=_inner(observed, options, phases),
         )
     raise EndOfCheckError
 
@@ -213,9 +218,7 @@ def _inner(
         return None
 
 
-def _infer(
-    model: onnx.ModelProto, phases: PhaseLog
-) -> tuple[onnx.ModelProto | None, tuple[Constraint, ...]]:
+def _infer(model: onnx.ModelProto, phases: PhaseLog) -> Form:
     """Shape inference; a contradiction is a finding, giving up is a warning."""
     context = ShapesContext()
     inferred: onnx.ModelProto | None = None
@@ -229,7 +232,7 @@ def _infer(
         for contradiction in context.contradictions:
             phases.fail("shapes", str(contradiction))
     if inferred is None:
-        return None, ()
+        return Form(model)
     bounds = [Constraint(a, "<=", b) for a, b in context.less_equal_constraints()]
     equal = [Constraint(a, "==", b) for a, b in context.constraints()]
-    return inferred, (*bounds, *equal)
+    return Form(model, inferred, (*bounds, *equal))

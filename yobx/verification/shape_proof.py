@@ -16,6 +16,7 @@ import numpy as np
 import onnx
 from onnx import helper
 
+from yobx.verification.called_functions import place_of
 from yobx.verification.dtypes import dtype_name
 from yobx.verification.error_classes import subgraphs
 from yobx.verification.findings import ShapeMismatch, ShapeReport, ShapeRow
@@ -23,6 +24,7 @@ from yobx.verification.inner_values import inner_names
 
 __all__ = [
     "Constraint",
+    "Form",
     "Inner",
     "Statement",
     "describe_node",
@@ -76,6 +78,21 @@ class Constraint:
 
 
 @dataclass(frozen=True)
+class Form:
+    """A model and what inference says of it. Symbols mean something within one form alone.
+
+    Attributes:
+        model: The model.
+        inferred: The same with inferred types and shapes, or ``None``.
+        constraints: What inference states between sizes.
+    """
+
+    model: onnx.ModelProto
+    inferred: onnx.ModelProto | None = None
+    constraints: tuple[Constraint, ...] = ()
+
+
+@dataclass(frozen=True)
 class Inner:
     """Values inside control flow.
 
@@ -111,7 +128,7 @@ def stated(model: onnx.ModelProto, inferred: onnx.ModelProto | None) -> list[Sta
     """All statements, in topological order: inputs, then values as nodes produce them.
 
     Args:
-        model: The model as it is given to users.
+        model: The model.
         inferred: The same model after shape inference, or ``None`` when there is none.
 
     Returns:
@@ -128,22 +145,29 @@ def stated(model: onnx.ModelProto, inferred: onnx.ModelProto | None) -> list[Sta
             *statements_of(inferred.graph.value_info, "inferred"),
             *statements_of(inferred.graph.output, "inferred"),
         ]
-    seen = {(s.value, s.dtype, s.dims) for s in declared}
-    more = [s for s in more if (s.value, s.dtype, s.dims) not in seen]
     order: dict[str, int] = {}
     for value in model.graph.input:
         order.setdefault(value.name, len(order))
     for node in model.graph.node:
         for name in node.output:
             order.setdefault(name, len(order))
-    return sorted([*declared, *more], key=lambda s: order.get(s.value, len(order)))
+    every = _distinct([*declared, *more])
+    return sorted(every, key=lambda s: order.get(s.value, len(order)))
+
+
+def _distinct(statements: Iterable[Statement]) -> list[Statement]:
+    """Each statement once: what is declared is not inferred too."""
+    found: dict[tuple[Any, ...], Statement] = {}
+    for statement in statements:
+        found.setdefault((statement.value, statement.dtype, statement.dims), statement)
+    return list(found.values())
 
 
 def inner_statements(model: onnx.ModelProto, inferred: onnx.ModelProto | None) -> list[Statement]:
     """Statements about the values that nodes in bodies produce, body by body.
 
     Args:
-        model: The model as it is given to users.
+        model: The model.
         inferred: The same model after shape inference, or ``None`` when there is none.
 
     Returns:
@@ -151,10 +175,8 @@ def inner_statements(model: onnx.ModelProto, inferred: onnx.ModelProto | None) -
     """
     found = _inner_statements(model.graph, "declared")
     if inferred is not None:
-        seen = {(s.value, s.dtype, s.dims) for s in found}
-        more = _inner_statements(inferred.graph, "inferred")
-        found += [s for s in more if (s.value, s.dtype, s.dims) not in seen]
-    return found
+        found += _inner_statements(inferred.graph, "inferred")
+    return _distinct(found)
 
 
 def _inner_statements(graph: onnx.GraphProto, origin: str) -> list[Statement]:
@@ -173,11 +195,12 @@ def _inner_statements(graph: onnx.GraphProto, origin: str) -> list[Statement]:
 def describe_node(model: onnx.ModelProto, value: str) -> str:
     """``Transpose #3 "name"`` for the producer of a value; ``input`` for an input."""
     for index, node in enumerate(model.graph.node):
+        place = place_of(node, index)
         if value in node.output:
-            return f"{node.op_type} #{index}{_quoted(node)}"
+            return f"{node.op_type} {place}{_quoted(node)}"
         inside = _inner_producer(node, value)
         if inside is not None:
-            return f"{inside.op_type}{_quoted(inside)} in {node.op_type} #{index}"
+            return f"{inside.op_type}{_quoted(inside)} in {node.op_type} {place}"
     return "input"
 
 
@@ -350,8 +373,9 @@ def _producers(model: onnx.ModelProto) -> list[tuple[str, str]]:
     """Every value with its node, those inside control flow before the node that holds them."""
     found = []
     for index, node in enumerate(model.graph.node):
-        found += _inner_producers(node, f"{node.op_type} #{index}")
-        found += [(name, f"{node.op_type} #{index}") for name in node.output]
+        shown = f"{node.op_type} {place_of(node, index)}"
+        found += _inner_producers(node, shown)
+        found += [(name, shown) for name in node.output]
     return found
 
 

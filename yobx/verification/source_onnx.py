@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from yobx.errors import ArgumentError, InvalidModelError
 from yobx.verification import tree
 from yobx.verification.boundary import Attempt
+from yobx.verification.called_functions import inlined
 from yobx.verification.inputs import generate
-from yobx.verification.runner import Session, exposed, input_names, observable_values
+from yobx.verification.runner import Session, exposed, input_names
 from yobx.verification.sources import InputSpec, NamedArray, value_spec
 
 __all__ = ["OnnxSource", "model_inputs"]
@@ -111,14 +112,14 @@ class OnnxSource:
         """Values of the reference model that go by the same name."""
         if not isinstance(self.reference, onnx.ModelProto):
             return {}
-        known = set(observable_values(self.reference))
         session = self._session(self.reference, intermediates=True)
+        known = set(session.outputs)
         arrays = [leaf for _, leaf in tree.flatten(args)]
         feeds = dict(zip(input_names(self.reference), arrays, strict=True))
         return session.run(feeds, [name for name in dict.fromkeys(names) if name in known]).values
 
     def _session(self, reference: onnx.ModelProto, *, intermediates: bool) -> Session:
         if intermediates not in self._sessions:
-            model = exposed(reference) if intermediates else reference
+            model = exposed(inlined(reference)) if intermediates else reference
             self._sessions[intermediates] = Session(model, optimise=not intermediates)
         return self._sessions[intermediates]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from yobx.verification.called_functions import place_of
 from yobx.verification.dtypes import dtype_name
 
 if TYPE_CHECKING:
@@ -28,20 +29,20 @@ def value_table(result: CheckResult, run: BindingRun) -> list[dict[str, Any]]:
         One row of JSON data a value. ``compared`` is ``agrees``, ``differs`` or ``no``; errors are
         those of the binding that was searched for the first difference.
     """
-    if result.model is None:
+    if result.observed is None:
         return []
     stated = {statement.value: str(statement) for statement in result.statements}
     return [
         {
             "value": name,
-            "node": index,
+            "node": place_of(node, index),
             "op_type": node.op_type,
             "stated": stated.get(name, ""),
             **_seen(run.values.get(name)),
             **_error(result, name),
             **_origin(node),
         }
-        for index, node in enumerate(result.model.graph.node)
+        for index, node in enumerate(result.observed.graph.node)
         for name in filter(None, node.output)
     ]
 
