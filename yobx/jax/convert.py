@@ -15,11 +15,10 @@ import onnx
 from yobx.errors import ArgumentError, ConversionError, TraceError, YobxError
 from yobx.jax.arguments import Call, name_leaves, path_labels, read_call, resolve_shapes
 from yobx.jax.parameters import Parameters, find_parameters
+from yobx.jax.program import Program, lower, read_exported
 from yobx.lowering.opsets import DEFAULT_OPSET
 from yobx.onnx_optim.tensor_type import tensor_type
 from yobx.stablehlo.convert import convert_module
-from yobx.stablehlo.markers import keep_whole
-from yobx.stablehlo.reader import read_artifact
 from yobx.xbuilder import GraphBuilder
 from yobx.xbuilder.progress import Progress
 
@@ -79,20 +78,24 @@ def to_onnx(
         ['Sin']
     """
     progress = Progress(verbose)
-    with progress.stage("tracing"):
-        traced = _trace(
-            fn, args, kwargs, input_names, dynamic_shapes, constraints=tuple(constraints)
-        )
-    exported, names = traced.exported, traced.names
     g = GraphBuilder(
         target_opset if isinstance(target_opset, int) else dict(target_opset), name="main"
     )
+    with progress.stage("tracing"):
+        traced = _trace(
+            fn,
+            args,
+            kwargs,
+            input_names,
+            dynamic_shapes,
+            lowering=_Lowering(tuple(constraints), g.opset(""), extra_converters),
+        )
+    program, names = traced.program, traced.names
     with progress.stage("converting"):
         inputs = _declare_all(g, traced)
-        module = read_artifact(exported.mlir_module_serialized)
-        kept = [inputs[i]() for i in exported.module_kept_var_idx]
-        results = convert_module(g, module, kept, extra_converters=extra_converters)
-    for name, parts in zip(_output_names(exported, names), results, strict=True):
+        kept = [inputs[i]() for i in program.kept]
+        results = convert_module(g, program.module, kept, extra_converters=extra_converters)
+    for name, parts in zip(_output_names(program.tree, names), results, strict=True):
         g.make_tensor_output(name, source=_joined(g, parts))
     with progress.stage("finishing and checking"):
         return g.to_onnx(passes=_passes(passes), filename=filename)
@@ -107,17 +110,32 @@ def _passes(passes: Sequence[Pass] | None) -> Sequence[Pass]:
 
 
 @dataclass(frozen=True)
-class _Traced:
-    """An exported function, whose first arguments are the parameters.
+class _Lowering:
+    """What a function is lowered for.
 
     Attributes:
-        exported: The function.
+        constraints: What JAX may assume of the names of sizes.
+        opset: Opset of the standard domain.
+        extra_converters: Converters by operation name.
+    """
+
+    constraints: tuple[str, ...]
+    opset: int
+    extra_converters: Mapping[str, Callable[..., Any]] | None
+
+
+@dataclass(frozen=True)
+class _Traced:
+    """A program, whose first arguments are the parameters.
+
+    Attributes:
+        program: The function as a module.
         names: Names of the inputs.
         shapes: Shapes of the inputs.
         parameters: The weights, or ``None``.
     """
 
-    exported: Any
+    program: Program
     names: list[str]
     shapes: list[tuple[Any, ...]]
     parameters: Parameters | None = None
@@ -130,7 +148,7 @@ def _trace(
     input_names: Sequence[str] | None,
     dynamic_shapes: Any,
     *,
-    constraints: tuple[str, ...],
+    lowering: _Lowering,
 ) -> _Traced:
     from jax import export
 
@@ -138,7 +156,7 @@ def _trace(
         fn = _deserialized(fn)
     if isinstance(fn, export.Exported):
         shapes = [tuple(_size(d) for d in aval.shape) for aval in fn.in_avals]
-        return _Traced(fn, _exported_names(fn, input_names), shapes)
+        return _Traced(read_exported(fn), _exported_names(fn, input_names), shapes)
     if not callable(fn):
         raise ArgumentError(
             f"fn is a JAX function or a jax.export.Exported. Received: {type(fn).__name__}.",
@@ -149,8 +167,8 @@ def _trace(
     names = name_leaves(fn, leaves, input_names)
     shapes = resolve_shapes(dynamic_shapes, call, names)
     parameters = find_parameters(fn)
-    exported = _export(fn, call, names, shapes, constraints, parameters=parameters)
-    return _Traced(exported, names, shapes, parameters)
+    program = _lower(fn, call, names, shapes, lowering, parameters=parameters)
+    return _Traced(program, names, shapes, parameters)
 
 
 def _deserialized(source: str | Path | bytes | bytearray) -> Any:
@@ -192,16 +210,16 @@ class _Placeholder:
         self.shape, self.dtype = aval.shape, aval.dtype
 
 
-def _export(
+def _lower(
     fn: Callable[..., Any],
     call: Call,
     names: Sequence[str],
     shapes: Sequence[tuple[int | str, ...]],
-    constraints: tuple[str, ...],
+    lowering: _Lowering,
     *,
     parameters: Parameters | None,
-) -> Any:
-    """Trace and export the function on its parameters and symbolic arguments."""
+) -> Program:
+    """Trace and lower the function on its parameters and symbolic arguments."""
     import jax
     from jax import export
 
@@ -215,13 +233,18 @@ def _export(
 
     symbols = sorted({d for shape in shapes for d in shape if isinstance(d, str)})
     try:
-        scope = export.SymbolicScope(constraints)
+        scope = export.SymbolicScope(lowering.constraints)
         specs = [
             jax.ShapeDtypeStruct(_symbolic(shape, scope), leaf.dtype)
             for shape, leaf in zip(shapes, call.leaves.values(), strict=True)
         ]
         fixed = [jax.ShapeDtypeStruct(a.shape, a.dtype) for a in weights]
-        return export.export(jax.jit(keep_whole(flat)), platforms=("cpu",))(*fixed, *specs)
+        return lower(
+            flat,
+            (*fixed, *specs),
+            lowering.opset,
+            extra_converters=lowering.extra_converters,
+        )
     except YobxError:
         raise
     except Exception as error:  # whatever the function of the user raises
@@ -252,7 +275,7 @@ def _declare_all(g: GraphBuilder, traced: _Traced) -> list[Callable[[], tuple[st
     """Declares the inputs; parameters are made when they are asked for, since some are not read."""
     parameters = traced.parameters
     count = 0 if parameters is None else len(parameters.arrays)
-    avals = traced.exported.in_avals
+    avals = traced.program.avals
     made: list[Callable[[], tuple[str, ...]]] = []
     if parameters is not None:
         for name, array, aval in zip(
@@ -297,12 +320,12 @@ def _joined(g: GraphBuilder, parts: Sequence[str]) -> str:
     return str(g.op.Concat(*(g.op.Unsqueeze(p, last) for p in parts), axis=-1))
 
 
-def _output_names(exported: Any, inputs: Sequence[str]) -> list[str]:
+def _output_names(tree: Any, inputs: Sequence[str]) -> list[str]:
     """Keys of the result, or ``output_<position>``."""
     import jax
 
-    tree = jax.tree.unflatten(exported.out_tree, list(range(len(exported.out_avals))))
-    pairs, _ = jax.tree_util.tree_flatten_with_path(tree)
+    results = jax.tree.unflatten(tree, list(range(tree.num_leaves)))
+    pairs, _ = jax.tree_util.tree_flatten_with_path(results)
     if not pairs:
         raise ConversionError("A function must return at least one array. Received: none.")
     names: list[str] = []

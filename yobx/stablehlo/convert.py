@@ -12,16 +12,18 @@ from typing import Any
 import numpy as np
 
 from yobx.errors import InternalError, OpOccurrence, UnsupportedDtypeError, UnsupportedOpError
+from yobx.onnx_optim.tensor_type import tensor_type
 from yobx.xbuilder import GraphBuilder
 
 from . import ir
 from .fusion import fuse
+from .markers import stays_whole
 from .op import Op, part_type
 from .registry import StablehloRegistration, get_stablehlo_op_converter
 from .scans import flatten_loops
 from .tensor import Tensor, full_tensor
 
-__all__ = ["Parts", "Scope", "convert_module"]
+__all__ = ["Parts", "Scope", "convert_module", "needs_expansion"]
 
 #: One real tensor, or the real and the imaginary one.
 Parts = tuple[Tensor, ...]
@@ -57,12 +59,7 @@ def convert_module(
     Raises:
         UnsupportedOpError: Some operations have no converter; all of them are listed.
     """
-    from .ops import register
-
-    register()
-    flatten_loops(module)
-    fuse(module)
-    converters = _Converters(module, extra_converters or {})
+    converters = _prepare(module, extra_converters)
     converters.check_supported()
     scope = Scope(g, (g,), converters)
     arguments = [
@@ -71,6 +68,47 @@ def convert_module(
     ]
     results = scope.call(module.main, arguments)
     return [tuple(t.full(g, scope.lineage) for t in parts) for parts in results]
+
+
+def needs_expansion(
+    module: ir.Module,
+    opset: int,
+    *,
+    extra_converters: Mapping[str, Callable[..., Any]] | None = None,
+) -> bool:
+    """Whether a module as JAX lowers it must be exported first, which expands some operations.
+
+    These are CHLO operations without a converter that is as exact, and, since the expansion decides
+    on which side of a cut a value is, functions of complex numbers.
+
+    Args:
+        module: Module; patterns and loops are recognised in it, as for a conversion.
+        opset: Opset of the standard domain that the nodes are for.
+        extra_converters: Converters by operation name, used before the registered ones.
+
+    Returns:
+        Whether some operation that is needed is one of them.
+    """
+    converters = _prepare(module, extra_converters)
+    return any(
+        _is_complex(operation)
+        or (operation.name.startswith("chlo.") and converters.lacks_chlo(operation, opset))
+        for operation in converters.reachable(module.main.body, set())
+    )
+
+
+def _prepare(
+    module: ir.Module, extra_converters: Mapping[str, Callable[..., Any]] | None
+) -> _Converters:
+    """Recognise loops and patterns, once."""
+    from .ops import register
+
+    register()
+    if not module.is_prepared:
+        flatten_loops(module)
+        fuse(module)
+        module.is_prepared = True
+    return _Converters(module, extra_converters or {})
 
 
 class _Converters:
@@ -83,10 +121,7 @@ class _Converters:
 
     def find(self, operation: ir.Operation) -> StablehloRegistration | None:
         """The registration that converts an operation."""
-        is_complex = any(
-            v.type is not None and v.type.is_complex
-            for v in (*operation.operands, *operation.results)
-        )
+        is_complex = _is_complex(operation)
         for name in registry_names(operation):
             if name in self._extra:
                 return StablehloRegistration(name, self._extra[name], None, "each", "extra")
@@ -114,6 +149,27 @@ class _Converters:
                             needed.update(inner.operands)
             self._live[block] = kept[::-1]
         return self._live[block]
+
+    def reachable(self, block: ir.Block, seen: set[str]) -> Iterable[ir.Operation]:
+        """Operations that a conversion may meet, those of called functions and of regions too."""
+        for operation in self.live(block):
+            yield operation
+            function = self.inlined(operation)
+            if function is not None and function.name not in seen:
+                seen.add(function.name)
+                yield from self.reachable(function.body, seen)
+            for region in operation.regions:
+                yield from self.reachable(region, seen)
+
+    def lacks_chlo(self, operation: ir.Operation, opset: int) -> bool:
+        """Whether a CHLO operation has no converter that is as exact as its expansion."""
+        found = self.find(operation)
+        if found is None:
+            return True
+        if found.place == "extra":
+            return False
+        dtype = operation.operands[0].tensor.dtype
+        return not stays_whole(operation.name.rpartition(".")[2], tensor_type(dtype), opset)
 
     def check_supported(self) -> None:
         """Raise one error that lists every reachable operation without a converter."""
@@ -335,6 +391,12 @@ class Scope:
     def _bind_all(self, operation: ir.Operation, results: Sequence[Parts]) -> None:
         for value, parts in zip(operation.results, results, strict=True):
             self.bind(value, parts)
+
+
+def _is_complex(operation: ir.Operation) -> bool:
+    return any(
+        v.type is not None and v.type.is_complex for v in (*operation.operands, *operation.results)
+    )
 
 
 def _is_empty(value: ir.Value) -> bool:

@@ -156,9 +156,15 @@ class Function:
 
 @dataclass(eq=False, slots=True)
 class Module:
-    """All functions of a module by name; conversion starts at ``main``."""
+    """All functions of a module by name; conversion starts at ``main``.
+
+    Attributes:
+        functions: The functions.
+        is_prepared: Whether loops and patterns have been recognised in it.
+    """
 
     functions: dict[str, Function]
+    is_prepared: bool = False
 
     @property
     def main(self) -> Function:

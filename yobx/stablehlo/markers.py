@@ -10,12 +10,27 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-__all__ = ["MARKED", "keep_whole", "marker_name"]
+from yobx.lowering.kernels import has_kernel
+from yobx.onnx_optim import TensorType
 
+__all__ = ["MARKED", "OPERATORS", "keep_whole", "marker_name", "stays_whole"]
+
+#: Primitive -> the ONNX operator that makes it worth keeping whole.
+OPERATORS = {
+    "erf": "Erf",
+    "asin": "Asin",
+    "acos": "Acos",
+    "atan": "Atan",
+    "asinh": "Asinh",
+    "acosh": "Acosh",
+    "atanh": "Atanh",
+    "sinh": "Sinh",
+    "cosh": "Cosh",
+}
 #: Primitives of one operand for which ONNX has an operator, or part of one (erfc in Gelu).
-MARKED = frozenset(
-    ["erf", "erfc", "asin", "acos", "atan", "asinh", "acosh", "atanh", "sinh", "cosh"]
-)
+MARKED = frozenset((*OPERATORS, "erfc"))
+#: CHLO operations whose expansion is what XLA computes, to the last bit.
+_EXPANDED = ("erfc", "next_after")
 _WITH_BODIES = frozenset(("scan", "while", "cond", "jit"))
 _INLINED = {
     "custom_jvp_call": "call_jaxpr",
@@ -31,6 +46,24 @@ _INLINED = {
 def marker_name(primitive: str) -> str:
     """Name of the function that stands for a primitive."""
     return f"yobx_{primitive}__end"
+
+
+def stays_whole(word: str, dtype: TensorType, opset: int) -> bool:
+    """Whether the operator for a CHLO operation is as exact as the expansion that JAX writes.
+
+    Args:
+        word: Name of the operation, without its dialect.
+        dtype: Element type of its operand.
+        opset: Opset of the standard domain.
+
+    Returns:
+        ``False`` where the operator would run in less precision, or where there is none.
+    """
+    if word in _EXPANDED:
+        return False
+    operator = OPERATORS.get(word)
+    is_exact = operator is None or dtype != TensorType.kDouble
+    return is_exact or has_kernel(operator or "", opset, dtype)
 
 
 def keep_whole(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -9,34 +9,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from yobx.lowering.kernels import has_kernel
-from yobx.onnx_optim import TensorType
+from yobx.stablehlo.markers import OPERATORS, stays_whole
 from yobx.stablehlo.op import Op
 from yobx.stablehlo.registry import get_stablehlo_op_converter, register_stablehlo_op_converter
 from yobx.xbuilder import GraphBuilder
 
-#: Marker -> the ONNX operator that makes it worth keeping whole.
-_OPERATORS = {
-    "erf": "Erf",
-    "asin": "Asin",
-    "acos": "Acos",
-    "atan": "Atan",
-    "asinh": "Asinh",
-    "acosh": "Acosh",
-    "atanh": "Atanh",
-    "sinh": "Sinh",
-    "cosh": "Cosh",
-}
-
 
 def _register_markers() -> None:
-    for word, op_type in _OPERATORS.items():
+    for word in OPERATORS:
 
-        def converted(g: GraphBuilder, op: Op, _word: str = word, _type: str = op_type) -> Any:
+        def converted(g: GraphBuilder, op: Op, _word: str = word) -> Any:
             # symbolic sizes may precede the operand as dimension arguments
             view = Op(op.source, op.scope, op.inputs[-1:])
-            dtype = g.get_type(view.compacts()[0])
-            if dtype == TensorType.kDouble and not has_kernel(_type, g.opset(""), dtype):
+            if not stays_whole(_word, g.get_type(view.compacts()[0]), g.opset("")):
                 return _inlined(op)
             found = get_stablehlo_op_converter(f"chlo.{_word}")
             return found.converter(g, view) if found is not None else _inlined(op)
