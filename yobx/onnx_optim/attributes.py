@@ -5,20 +5,21 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeAlias
 
-import numpy as np
 import numpy.typing as npt
 import onnx
 from onnx import numpy_helper
 
 from yobx.onnx_optim.optim_shape import OptimShape
 from yobx.onnx_optim.optim_tensor import MAX_VALUE_SIZE, OptimTensor
-from yobx.onnx_optim.tensor_type import BY_NUMBER, TensorType, to_numpy
+from yobx.onnx_optim.tensor_type import BY_NUMBER, TensorType
 
 __all__ = ["attribute_value", "tensor_of_proto"]
 
 _A = onnx.AttributeProto
+# Looking an enumerator up in a class of messages takes longer than reading a field.
+_EXTERNAL = onnx.TensorProto.EXTERNAL
 
 
 def _text(data: bytes) -> str | bytes:
@@ -84,7 +85,7 @@ def schema_attributes(domain: str, op_type: str, version: int) -> dict[str, int]
 
 def is_external(proto: onnx.TensorProto) -> bool:
     """True when the data are in another file."""
-    return proto.data_location == onnx.TensorProto.EXTERNAL
+    return proto.data_location == _EXTERNAL
 
 
 def array_of_proto(proto: onnx.TensorProto) -> npt.NDArray[Any] | None:
@@ -98,46 +99,58 @@ def array_of_proto(proto: onnx.TensorProto) -> npt.NDArray[Any] | None:
     return array
 
 
-@lru_cache(maxsize=4096)
-def _plain(number: int, dims: tuple[int, ...]) -> OptimTensor:
-    return OptimTensor(BY_NUMBER.get(number, TensorType.kUndefined), OptimShape(dims))
-
-
-@lru_cache(maxsize=4096)
-def _integers(number: int, dims: tuple[int, ...], raw: bytes) -> OptimTensor:
-    """Descriptor of integers in the wire's byte order; equal ones are one object."""
-    dtype = TensorType(number)
-    stored = np.dtype(f"<i{to_numpy(dtype).itemsize}")
-    if len(raw) != math.prod(dims) * stored.itemsize:
-        return _plain(number, dims)
-    array = np.frombuffer(raw, dtype=stored)
-    return OptimTensor(dtype, OptimShape(dims), constant=array.reshape(dims))
-
-
-_RAW_INTEGERS = frozenset((TensorType.kInt32, TensorType.kInt64))
-_KEPT_INTEGERS = _RAW_INTEGERS | {TensorType.kBool, TensorType.kUInt8, TensorType.kInt8}
+_KEPT_INTEGERS = frozenset(
+    (
+        TensorType.kInt64,
+        TensorType.kInt32,
+        TensorType.kBool,
+        TensorType.kUInt8,
+        TensorType.kInt8,
+    )
+)
 # Other contents (scales, limits) matter for shapes only as scalars and short vectors.
 _MAX_OTHERS = 32
+
+#: Element type and sizes of a stored tensor.
+_Key: TypeAlias = tuple[int, ...]
+# A cache that keeps count of the order of use costs more than what is looked up here.
+_MAX_KEPT = 4096
+# The descriptor without contents, and whether such contents are worth decoding.
+_PLAIN: dict[_Key, tuple[OptimTensor, bool]] = {}
+# By contents too, as bytes or listed: equal tensors have one descriptor.
+_DECODED: dict[tuple[_Key, bytes | tuple[int, ...]], OptimTensor] = {}
 
 
 def tensor_of_proto(proto: onnx.TensorProto) -> OptimTensor:
     """Descriptor of a stored tensor; contents are decoded only when they are few."""
-    number, dims = proto.data_type, tuple(proto.dims[:])
-    plain, decoded = _prepared(number, dims)
-    if not decoded:
+    key = (proto.data_type, *proto.dims[:])
+    plain, worth = _PLAIN.get(key) or _plain(key)
+    if not worth or is_external(proto):
         return plain
-    if number in _RAW_INTEGERS and proto.HasField("raw_data"):
-        return _integers(number, dims, proto.raw_data)
+    contents: bytes | tuple[int, ...] = proto.raw_data or tuple(proto.int64_data[:])
+    if not contents:  # listed in another field, or none at all
+        return _decoded(proto, plain)
+    known = _DECODED.get((key, contents))
+    if known is None:
+        if len(_DECODED) >= _MAX_KEPT:
+            _DECODED.clear()
+        _DECODED[key, contents] = known = _decoded(proto, plain)
+    return known
+
+
+def _plain(key: _Key) -> tuple[OptimTensor, bool]:
+    number, *dims = key
+    plain = OptimTensor(BY_NUMBER.get(number, TensorType.kUndefined), OptimShape(dims))
+    size = math.prod(dims)
+    few = size <= MAX_VALUE_SIZE and (size <= _MAX_OTHERS or number in _KEPT_INTEGERS)
+    if len(_PLAIN) >= _MAX_KEPT:
+        _PLAIN.clear()
+    _PLAIN[key] = found = (plain, few and plain.dtype != TensorType.kUndefined)
+    return found
+
+
+def _decoded(proto: onnx.TensorProto, plain: OptimTensor) -> OptimTensor:
     array = array_of_proto(proto)
-    if array is None or array.shape != dims:
+    if array is None or array.shape != tuple(proto.dims):
         return plain
     return OptimTensor(plain.dtype, plain.shape, constant=array)
-
-
-@lru_cache(maxsize=4096)
-def _prepared(number: int, dims: tuple[int, ...]) -> tuple[OptimTensor, bool]:
-    """The descriptor without contents, and whether such contents are worth decoding."""
-    size = math.prod(dims)
-    plain = _plain(number, dims)
-    few = size <= MAX_VALUE_SIZE and (size <= _MAX_OTHERS or number in _KEPT_INTEGERS)
-    return plain, few and plain.dtype != TensorType.kUndefined

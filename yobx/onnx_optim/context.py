@@ -95,7 +95,9 @@ class ShapesContext:
         self._opsets = {normal_domain(d): int(v) for d, v in opsets.items()}
         key = tuple(sorted(self._opsets.items()))
         self.memo: dict[Any, Any] = self.session.memo.setdefault(key, {})
-        self._shared = self.session.registry.memo.setdefault(key, {})
+        self._shared: dict[Any, tuple[Descriptor, ...]] = self.session.registry.memo.setdefault(
+            key, {}
+        )
 
     def set_opset_version(self, domain: str, version: int) -> None:
         """Set the opset version of one domain."""
@@ -117,6 +119,12 @@ class ShapesContext:
 
     # -- results of rules
 
+    def known_results(self) -> Mapping[Any, tuple[Descriptor, ...]]:
+        """What rules gave that depends on nothing but operator, attributes and inputs."""
+        session = self.session
+        usable = not (session.logging or session.functions or session.custom)
+        return self._shared if usable else {}
+
     def remembered(self, key: Any) -> tuple[Descriptor, ...] | None:
         """What a rule gave for equal operator, attributes and inputs, or ``None``."""
         session = self.session
@@ -124,15 +132,14 @@ class ShapesContext:
             return None
         token = self.constraints_store.token
         if not (session.functions or session.custom):
-            shared: dict[Any, tuple[Descriptor, ...]] = self._shared
-            found = shared.get(key)
+            found = self._shared.get(key)
             if found is None and not token:
-                found = shared.get((0, key))
+                found = self._shared.get((0, key))
             if found is not None:
                 return found
         memo = self.memo
-        found = memo.get(key)
-        return memo.get((token, key)) if found is None else found
+        known: tuple[Descriptor, ...] | None = memo.get(key)
+        return memo.get((token, key)) if known is None else known
 
     def remember(self, key: Any, found: tuple[Descriptor, ...], *, facts_used: bool) -> None:
         """Keep what a rule gave; for other models too, unless something of this one matters."""

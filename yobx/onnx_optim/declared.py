@@ -17,7 +17,7 @@ from yobx.onnx_optim.optim_sequence import Descriptor, OptimOptional, OptimSeque
 from yobx.onnx_optim.optim_shape import OptimShape
 from yobx.onnx_optim.optim_tensor import OptimTensor
 from yobx.onnx_optim.tensor_type import TensorType, stored_type
-from yobx.onnx_optim.type_protos import descriptor_of_type, dims_of_proto
+from yobx.onnx_optim.type_protos import descriptor_of_type, dims_of_proto, field_of_type
 
 __all__ = ["Contradiction", "Declarations", "DeclaredPolicy", "counter_example", "settle_doubts"]
 
@@ -152,6 +152,8 @@ class Declarations:
         if found is None or inferred is None:
             return
         proto, by = found
+        if isinstance(inferred, OptimTensor) and inferred.wire == field_of_type(proto):
+            return  # declared is what would be written
         merged: Descriptor
         if isinstance(inferred, OptimTensor) and proto.WhichOneof("value") == "tensor_type":
             merged = _Comparison(self, context, name, by, inferred_by).tensor(inferred, proto)

@@ -15,11 +15,12 @@ from yobx.onnx_optim.declared import Declarations
 from yobx.onnx_optim.fallback import fallback
 from yobx.onnx_optim.local_functions import call_steps
 from yobx.onnx_optim.model_io import MissingInputError, run_order
+from yobx.onnx_optim.node_signature import NodeParts, attribute_key, node_parts
 from yobx.onnx_optim.node_view import NodeView
 from yobx.onnx_optim.optim_sequence import Descriptor
 from yobx.onnx_optim.optim_tensor import UNKNOWN_TENSOR, OptimTensor
 from yobx.onnx_optim.polynomial import ExpressionTooLargeError
-from yobx.onnx_optim.steps import Body, Step, attribute_key, is_omitted, store
+from yobx.onnx_optim.steps import Body, Step, is_omitted, store
 from yobx.onnx_optim.tensor_type import BY_NUMBER, stored_type
 
 __all__ = ["body_steps", "compute_node", "graph_steps", "run"]
@@ -62,26 +63,33 @@ def graph_steps(context: ShapesContext, nodes: Sequence[onnx.NodeProto]) -> Step
     declared = declarations.types
     values = context.values
     order: Iterable[tuple[int, onnx.NodeProto]] = enumerate(nodes)
+    in_function = context.attribute_values is not None
+    known = context.known_results()
     done = 0
     while True:
         try:
             for index, node in order:
-                outputs = node.output[:]
-                if not values.keys().isdisjoint(outputs):
-                    raise duplicate(context, node, index)
-                pending = infer_node(context, node, index, outputs)
-                if pending is not None:
-                    yield pending
+                parts = names, outputs, signature = node_parts(node, in_function=in_function)
+                for name in outputs:
+                    if name in values:
+                        raise duplicate(context, node, index)
+                try:  # what most nodes need is here; all else is for infer_node
+                    found = known[signature, len(outputs), *[values[name] for name in names]]
+                except KeyError:
+                    pending = infer_node(context, node, index, parts)
+                    if pending is not None:
+                        yield pending
+                else:
+                    set_outputs(values, outputs, found)
                 done += 1
-                if declared and not declared.keys().isdisjoint(outputs):
-                    by = NodeView(context, node, (), index=index)
-                    for name in outputs:
+                for name in outputs:
+                    if name in declared:
+                        by = NodeView(context, node, (), index=index)
                         declarations.apply(context, name, by.describe)
         except MissingInputError:
             if not isinstance(order, enumerate):
                 raise
-            known = _Known(context)
-            positions = run_order(nodes, known)
+            positions = run_order(nodes, _Known(context))
             order = [(i, nodes[i]) for i in positions if i >= done]
             continue
         return
@@ -127,18 +135,18 @@ def body_steps(
 
 def compute_node(context: ShapesContext, node: onnx.NodeProto, index: int = -1) -> None:
     """Infer one node and set its outputs in the context."""
-    outputs = node.output[:]
-    pending = infer_node(context, node, index, outputs, lenient=True)
+    parts = node_parts(node, in_function=context.attribute_values is not None)
+    pending = infer_node(context, node, index, parts, lenient=True)
     if pending is not None:
         run(pending)
-    context.producers.update((name, (index, node)) for name in outputs if name)
+    context.producers.update((name, (index, node)) for name in parts[1] if name)
 
 
 def infer_node(
     context: ShapesContext,
     node: onnx.NodeProto,
     index: int,
-    outputs: Sequence[str],
+    parts: NodeParts,
     *,
     lenient: bool = False,
 ) -> Step | None:
@@ -149,29 +157,31 @@ def infer_node(
         ShapeError: The node is malformed.
     """
     # Written for speed: this function runs once per node, and mostly finds the answer in the memo.
-    # Reading a field of a message costs more than a step of Python; a slice is the fastest way.
+    names, outputs, signature = parts
     values = context.values
     inputs: list[Descriptor | None]
     try:
-        inputs = [values[name] for name in node.input[:]]
+        inputs = [values[name] for name in names]
     except KeyError:
         inputs = far_inputs(context, node, index, lenient=lenient)
     key: Any = None
-    attributes = node.attribute[:]
-    if not attributes:
-        key = (node.op_type, node.domain, len(outputs), None, *inputs)
-    else:
-        parts = attribute_key(attributes, references=context.attribute_values is not None)
-        if parts is not None:
-            key = (node.op_type, node.domain, len(outputs), parts, *inputs)
-    if key is not None:
+    if signature is not None:
+        key = (signature, len(outputs), *inputs)
         found = context.remembered(key)
         if found is not None:
-            for name, descriptor in zip(outputs, found, strict=True):
-                if name:
-                    values[name] = descriptor
+            set_outputs(values, outputs, found)
             return None
     return _infer_new(context, node, index, tuple(inputs), key)
+
+
+def set_outputs(
+    values: dict[str, Descriptor], names: Sequence[str], found: Sequence[Descriptor]
+) -> None:
+    """Set the outputs of a node; one without a name is left out."""
+    if len(names) == 1 and names[0]:
+        values[names[0]] = found[0]
+    else:
+        values.update(pair for pair in zip(names, found, strict=True) if pair[0])
 
 
 def far_inputs(
@@ -257,6 +267,8 @@ def _infer_new(
     if function is not None:
         return _finish(view, call_steps(view, function))
     check_attributes(view)
+    if key is not None and attribute_key(node.attribute[:]) is None:
+        key = None
     rule = session.registry.find(view.domain, view.op_type, view.version)
     if rule is None:
         return _finish(view, fallback(view), key)

@@ -61,10 +61,8 @@ def compute_shapes(
         for function in target.functions:
             context.set_local_function(function)
         context.session.reserve_later(lambda: declared_symbols(target))
-        overridable = frozenset(
-            v.name for v in target.graph.input if target.ir_version >= _OVERRIDABLE_IR
-        )
-        _compute_graph(context, target.graph, overridable)
+        overridable = target.ir_version >= _OVERRIDABLE_IR
+        _compute_graph(context, target.graph, overridable=overridable)
     else:
         raise ArgumentError(
             "Shapes are computed for a NodeProto, GraphProto or ModelProto. Received: "
@@ -88,7 +86,7 @@ def _graph_symbols(graph: onnx.GraphProto) -> set[str]:
 
 
 def _compute_graph(
-    context: ShapesContext, graph: onnx.GraphProto, overridable: frozenset[str] = frozenset()
+    context: ShapesContext, graph: onnx.GraphProto, *, overridable: bool = False
 ) -> None:
     """Seed the initializers and inputs of a main graph, then infer its nodes."""
     context.graph = graph
@@ -100,7 +98,7 @@ def _compute_graph(
     driver.seed_initializers(context, graph)
     for value in graph.input:
         name = value.name
-        if name in values and (name in known or name not in overridable):
+        if name in values and (name in known or not overridable):
             continue
         # A default that callers may replace fixes the type at most, never the contents.
         values[name] = declared = _input(context, value)

@@ -11,11 +11,12 @@ import onnx
 from yobx.errors import InvalidModelError
 from yobx.onnx_optim.context import ShapesContext
 from yobx.onnx_optim.model_io import subgraphs
+from yobx.onnx_optim.node_signature import attribute_key
 from yobx.onnx_optim.node_view import NodeView
 from yobx.onnx_optim.optim_sequence import Descriptor
 from yobx.onnx_optim.optim_tensor import UNKNOWN_TENSOR
 from yobx.onnx_optim.registry import normal_domain
-from yobx.onnx_optim.steps import Body, attribute_key
+from yobx.onnx_optim.steps import Body
 
 __all__ = ["FUNCTION", "MAX_NESTED_CALLS", "call_steps", "has_one_call"]
 

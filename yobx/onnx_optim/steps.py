@@ -1,8 +1,8 @@
-"""What inference is made of: steps on an explicit stack, keys of nodes, results that are stored."""
+"""What inference is made of: steps on an explicit stack, results that are stored."""
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -13,13 +13,9 @@ from yobx.onnx_optim.node_view import NodeView
 from yobx.onnx_optim.optim_sequence import Descriptor
 from yobx.onnx_optim.optim_tensor import UNKNOWN_TENSOR, OptimTensor
 
-__all__ = ["Body", "Step", "attribute_key", "infer_inputs", "is_omitted", "store"]
+__all__ = ["Body", "Step", "infer_inputs", "is_omitted", "store"]
 
 Step: TypeAlias = Generator[Any, Any, Any]
-
-_A = onnx.AttributeProto
-_UNKEYED = frozenset((_A.GRAPH, _A.TENSORS, _A.GRAPHS, _A.SPARSE_TENSOR, _A.SPARSE_TENSORS))
-_MAX_KEY_BYTES = 512
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,24 +42,6 @@ def infer_inputs(context: ShapesContext, node: onnx.NodeProto) -> tuple[Descript
         None if not name or is_omitted(context, name) else context.lookup(name) or UNKNOWN_TENSOR
         for name in node.input
     )
-
-
-def attribute_key(
-    attributes: Sequence[onnx.AttributeProto], *, references: bool = False
-) -> tuple[bytes, ...] | None:
-    """Bytes that identify small attributes; ``None`` when they hold big tensors or graphs.
-
-    With ``references``, ``None`` also when one refers to an attribute of the function around.
-    """
-    parts = []
-    for attribute in attributes:
-        kind = attribute.type
-        if kind in _UNKEYED or (kind == _A.TENSOR and attribute.ByteSize() > _MAX_KEY_BYTES):
-            return None
-        if references and attribute.ref_attr_name:
-            return None
-        parts.append(attribute.SerializeToString())
-    return tuple(parts)
 
 
 def store(view: NodeView, result: Any) -> tuple[Descriptor, ...]:

@@ -16,11 +16,17 @@ from yobx.onnx_optim.tensor_type import (
     SEQ_MAP_BY_TYPES,
     TensorType,
 )
+from yobx.onnx_optim.wire import length_delimited
 
-__all__ = ["descriptor_of_type", "type_of_descriptor"]
+__all__ = ["descriptor_of_type", "field_of_type", "type_field", "type_of_descriptor"]
 
 NewDim = Callable[[int], OptimDim]
 _STORED_BITS = 64
+# Tag of the type of a ValueInfoProto.
+_TYPE = b"\x12"
+# Descriptors of stored types that leave no size open, by their bytes and who stated them.
+_NAMED: dict[tuple[bytes, str], OptimTensor] = {}
+_MAX_NAMED = 4096
 
 
 def dims_of_proto(shape: onnx.TensorShapeProto) -> list[OptimDim | None]:
@@ -67,12 +73,21 @@ def descriptor_of_type(
 
 
 def _tensor(proto: onnx.TypeProto.Tensor, new_dim: NewDim, source: str) -> OptimTensor:
+    key = (proto.SerializeToString(), source)
+    known = _NAMED.get(key)
+    if known is not None:
+        return known
     dtype = BY_NUMBER.get(proto.elem_type, TensorType.kUndefined)
     if not proto.HasField("shape"):
         return OptimTensor(dtype, UNKNOWN_SHAPE, source=source)
     dims = dims_of_proto(proto.shape)
     named = [new_dim(axis) if d is None else d for axis, d in enumerate(dims)]
-    return OptimTensor(dtype, OptimShape(named), source=source)
+    found = OptimTensor(dtype, OptimShape(named), source=source)
+    if None not in dims:
+        if len(_NAMED) >= _MAX_NAMED:
+            _NAMED.clear()
+        _NAMED[key] = found
+    return found
 
 
 def _map_dtype(proto: onnx.TypeProto, table: Mapping[tuple[int, int], TensorType]) -> TensorType:
@@ -90,6 +105,17 @@ def _sequence(proto: onnx.TypeProto, source: str) -> OptimSequence:
         # An unnamed size may differ from element to element, so no symbol can stand for it.
         dims = dims_of_proto(inner.tensor_type.shape)
     return OptimSequence(dtype, elem_dims=dims, source=source)
+
+
+def field_of_type(proto: onnx.TypeProto) -> bytes:
+    """A type as the field of a ``ValueInfoProto``."""
+    return length_delimited(_TYPE, proto.SerializeToString())
+
+
+def type_field(descriptor: Descriptor) -> bytes:
+    """The type that a descriptor states as field of a ``ValueInfoProto``, or nothing."""
+    proto = type_of_descriptor(descriptor)
+    return b"" if proto is None else field_of_type(proto)
 
 
 def type_of_descriptor(descriptor: Descriptor) -> onnx.TypeProto | None:

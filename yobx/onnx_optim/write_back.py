@@ -15,16 +15,16 @@ from yobx.onnx_optim.optim_sequence import Descriptor, OptimOptional, OptimSeque
 from yobx.onnx_optim.optim_shape import OptimShape
 from yobx.onnx_optim.optim_tensor import UNKNOWN_TENSOR, OptimTensor
 from yobx.onnx_optim.registry import normal_domain
-from yobx.onnx_optim.type_protos import type_of_descriptor
+from yobx.onnx_optim.type_protos import type_field
+from yobx.onnx_optim.wire import varint
 
 __all__ = ["write_back"]
 
 _GRAPH_VALUE_INFO = b"\x6a"
 _FUNCTION_VALUE_INFO = b"\x62"
 _FUNCTION_VALUE_INFO_IR = 10
-# Tags of the fields of a ValueInfoProto.
+# Tag of the name of a ValueInfoProto.
 _NAME = b"\x0a"
-_TYPE = b"\x12"
 
 
 def write_back(model: onnx.ModelProto, context: ShapesContext) -> None:
@@ -120,8 +120,9 @@ class _Writer:
 
     def graph(self, graph: onnx.GraphProto, context: ShapesContext) -> None:
         """Write the outputs and the value_info of one graph, not of its subgraphs."""
-        given = {value.name for value in graph.input}
+        given: set[str] = set()
         for value in graph.input:
+            given.add(value.name)
             if not value.HasField("type"):  # a subgraph need not declare its inputs
                 self._overwrite(value, context)
         for output in graph.output:
@@ -149,12 +150,15 @@ class _Writer:
         longer than inferring them.
         """
         encoded = self.encoded
+        plain = self._context is None
         for info in holder.value_info:
             given.add(info.name)
             self._overwrite(info, context)
         parts: list[bytes] = []
         for name, descriptor in islice(context.values.items(), context.seeded, None):
-            data = encoded(descriptor)
+            data = (plain and type(descriptor) is OptimTensor and descriptor.wire) or encoded(
+                descriptor
+            )
             if data and name not in given:
                 raw = name.encode()
                 size = varint(len(raw))
@@ -162,15 +166,6 @@ class _Writer:
                 parts += (field, total, _NAME, size, raw, data)
         if parts:
             holder.MergeFromString(b"".join(parts))
-
-
-def type_field(descriptor: Descriptor) -> bytes:
-    """The type that a descriptor states as field of a ``ValueInfoProto``, or nothing."""
-    proto = type_of_descriptor(descriptor)
-    if proto is None:
-        return b""
-    data = proto.SerializeToString()
-    return _TYPE + varint(len(data)) + data
 
 
 def simplified(descriptor: Descriptor, context: ShapesContext) -> Descriptor:
@@ -240,20 +235,3 @@ _DIFFERS = "differs between calls"
 
 def _differs(_a: OptimDim, _b: OptimDim, axis: int) -> OptimDim:
     return OptimDim(_DIFFERS if axis != LENGTH else 0)
-
-
-def _varint(number: int) -> bytes:
-    out = bytearray()
-    while number > 127:
-        out.append(number & 127 | 128)
-        number >>= 7
-    out.append(number)
-    return bytes(out)
-
-
-_SHORT = tuple(bytes((i,)) for i in range(128))
-
-
-def varint(number: int) -> bytes:
-    """Length prefix of the wire format."""
-    return _SHORT[number] if number < 128 else _varint(number)

@@ -1,0 +1,131 @@
+"""Signatures of nodes: equal for equal computations, different for different ones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx import helper, numpy_helper
+
+from yobx.onnx_optim import ShapesContext, compute_shapes, infer_shapes
+from yobx.onnx_optim.node_signature import attribute_key, node_parts
+
+
+def _node(op: str = "Concat", *, n: int = 2, name: str = "", **attributes: Any) -> onnx.NodeProto:
+    return helper.make_node(op, [f"x{i}" for i in range(n)], ["y"], name=name, **attributes)
+
+
+def test_names_come_first_and_in_order() -> None:
+    node = helper.make_node("Split", ["a", "", "c"], ["p", "q"], name="s", axis=1)
+    inputs, outputs, _ = node_parts(node)
+    assert list(inputs) == ["a", "", "c"]
+    assert list(outputs) == ["p", "q"]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        _node(axis=1, name="another"),
+        _node(axis=1, name="n" * 300),
+        _node(axis=1, doc_string="said in passing"),
+    ],
+)
+def test_names_and_remarks_do_not_count(other: onnx.NodeProto) -> None:
+    remarked = _node(axis=1)
+    for node, layer in ((other, "dense_7"), (remarked, "dense_8")):
+        node.metadata_props.add(key="layer", value=layer)
+    assert node_parts(other)[2] == node_parts(remarked)[2]
+
+
+def test_names_of_values_do_not_count() -> None:
+    other = helper.make_node("Concat", ["p", "q"], ["r"], name="s", axis=1)
+    assert node_parts(other)[2] == node_parts(_node(axis=1))[2]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        _node(axis=2),
+        _node("Sum"),
+        _node(axis=1, domain="custom"),
+        _node(axis=1, overload="second"),
+        _node(axis=1, other=1),
+        _node(),
+    ],
+)
+def test_operator_attributes_and_domain_count(other: onnx.NodeProto) -> None:
+    assert node_parts(other)[2] != node_parts(_node(axis=1))[2]
+
+
+def test_names_that_look_like_an_operator_change_nothing() -> None:
+    plain = _node(axis=1)
+    field = plain.SerializeToString()
+    tricky = field[field.index(b'"') :].decode("utf-8", "ignore")
+    for place in ("input", "output", "name"):
+        node = _node(axis=2)
+        if place == "name":
+            node.name = tricky
+        else:
+            getattr(node, place)[0] = tricky
+        inputs, outputs, signature = node_parts(node)
+        assert signature != node_parts(plain)[2]
+        assert tricky in (*inputs, *outputs, node.name)
+
+
+@pytest.mark.parametrize("op", ["O" * 127, "O" * 128, "O" * 300, "Ö" * 70, ""])
+def test_operators_of_any_length(op: str) -> None:
+    first, second = _node(op, axis=1, name="a"), _node(op, axis=1, name="b")
+    assert node_parts(first)[2] == node_parts(second)[2]
+    assert node_parts(_node(op, axis=2))[2] != node_parts(first)[2]
+
+
+def test_no_key_for_graphs_and_long_contents() -> None:
+    graph = helper.make_graph([], "body", [], [])
+    long = numpy_helper.from_array(np.arange(1000))
+    short = numpy_helper.from_array(np.arange(3))
+    assert node_parts(_node("If", n=1, then_branch=graph))[2] is None
+    assert node_parts(_node("Constant", n=0, value=long))[2] is None
+    assert node_parts(_node("Constant", n=0, value=short))[2] is not None
+    assert attribute_key(_node("Unknown", body=graph).attribute) is None
+
+
+def test_references_to_the_attributes_of_a_function_have_no_key() -> None:
+    node = _node()
+    node.attribute.add(name="axis", type=onnx.AttributeProto.INT, ref_attr_name="a")
+    assert node_parts(node, in_function=True)[2] is None
+
+
+def test_results_are_shared_between_nodes_that_differ_in_remarks() -> None:
+    float_ = onnx.TensorProto.FLOAT
+    nodes = [helper.make_node("Relu", ["x"], [f"y{i}"], name=f"relu_{i}") for i in range(3)]
+    for i, node in enumerate(nodes):
+        node.metadata_props.add(key="layer", value=f"layer {i}")
+    context = ShapesContext()
+    graph = helper.make_graph(
+        nodes,
+        "g",
+        [helper.make_tensor_value_info("x", float_, ["n", 3])],
+        [helper.make_tensor_value_info("y2", float_, None)],
+    )
+    compute_shapes(context, graph)
+    assert context.values["y0"] is context.values["y1"] is context.values["y2"]
+
+
+def test_output_without_name_is_never_an_input() -> None:
+    float_ = onnx.TensorProto.FLOAT
+    nodes = [
+        helper.make_node("Relu", ["x"], [""]),
+        helper.make_node("Relu", ["x"], [""]),
+        helper.make_node("Clip", ["x", "", "high"], ["y"]),
+    ]
+    graph = helper.make_graph(
+        nodes,
+        "g",
+        [helper.make_tensor_value_info("x", float_, ["n"])],
+        [helper.make_tensor_value_info("y", float_, None)],
+        [numpy_helper.from_array(np.array(6, np.float32), "high")],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)])
+    assert infer_shapes(model).graph.output[0].type.tensor_type.shape.dim[0].dim_param == "n"
