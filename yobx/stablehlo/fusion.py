@@ -85,7 +85,7 @@ def _average_pool(operation: Operation) -> _Match | None:
 
 
 def _is_pooled_sum(total: Operation) -> bool:
-    """Whether ``AveragePool`` has these windows: no dilation, padding smaller than the window."""
+    """Whether ``AveragePool`` has these windows: no dilation, little padding, some place."""
     attributes = total.attributes
     if len(total.operands) != 2 or monoid(total.regions[0]) != "add":
         return False
@@ -95,6 +95,7 @@ def _is_pooled_sum(total: Operation) -> bool:
     pooled = int(np.sum(sizes > 1))
     return (
         set(dilated) <= {1}
+        and 0 not in total.results[0].tensor.shape
         and 1 <= pooled <= 3
         and total.operands[0].tensor.dtype != np.float64
         and _scalar(total.operands[1]) == 0

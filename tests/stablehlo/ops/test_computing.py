@@ -348,6 +348,39 @@ def test_a_window_larger_than_the_array_gives_nothing() -> None:
     check_static(Case("too large", conv(padding="VALID"), lambda n: (x, w)))
 
 
+def _pool(init: float, combine: object, **keywords: object):
+    """Windows of 5 with stride 2 over 4 elements, which lack less than a stride."""
+
+    def function(x, w):
+        return lax.reduce_window(x, init, combine, (1, 5, 1, 1), (1, 2, 1, 1), "VALID", **keywords)
+
+    return function
+
+
+def _mean(x, w):
+    return _pool(0.0, lax.add)(x, w) / 5
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        conv(padding="VALID"),
+        conv(padding="VALID", rhs_dilation=(3, 1), window_strides=(2, 1)),
+        conv(lhs_dilation=(2, 2), padding=((-3, 0), (1, 1)), rhs_dilation=(3, 1)),
+        _pool(-np.inf, lax.max),
+        _pool(0.0, lax.add),
+        _mean,
+    ],
+    ids=["convolution", "dilated", "spread", "maximum", "sum", "mean"],
+)
+def test_a_window_larger_than_an_array_of_symbolic_size_gives_nothing(function: object) -> None:
+    def make(n: int) -> tuple[np.ndarray, ...]:
+        return normal(n, 4, 6, 3), normal(5, 2, 3, 4)
+
+    assert 0 in function(*make(2)).shape
+    check_symbolic(Case("too large", function, make, ({0: "n"}, {})))
+
+
 def test_convolution_in_float64() -> None:
     with jax.enable_x64(True):
         x, w = (a.astype(np.float64) for a in image(2))

@@ -67,10 +67,23 @@ def _convolution(op: Op, pads: list[Any]) -> str:
         x, w = (g.op.Unsqueeze(v, np.array([2])) for v in (x, w))
         result = g.op.Squeeze(_grouped(op, x, w, [(0, 0)]), np.array([2]))
     else:
-        result = _grouped(op, x, w, pads)
+        result = _fitting(op, x, w, pads)
     result = cast(g, result, op.out_dtype())
     back = (n["output_batch_dimension"], n["output_feature_dimension"])
     return permuted(g, result, inverse([*back, *n["output_spatial_dimensions"]]))
+
+
+def _fitting(op: Op, x: str, w: str, pads: list[Any]) -> str:
+    """Where the window is larger than its input, give room for it and cut the result away."""
+    places = op.attr("dimension_numbers")["output_spatial_dimensions"]
+    empty = [i for i, place in enumerate(places) if op.out_type().shape[place] == 0]
+    if not empty:
+        return _grouped(op, x, w, pads)
+    kernel = _kernel(op, w, len(pads))
+    dilations = _strides(op, "rhs_dilation")
+    pads = [(0, kernel[i] * dilations[i]) if i in empty else p for i, p in enumerate(pads)]
+    none = np.zeros(len(empty), np.int64)
+    return str(op.g.op.Slice(_grouped(op, x, w, pads), none, none, np.array(empty) + 2))
 
 
 def _grouped(op: Op, x: str, w: str, pads: list[Any]) -> str:
@@ -89,13 +102,17 @@ def _grouped(op: Op, x: str, w: str, pads: list[Any]) -> str:
     return _windowed(op, merged_x, w, pads, batch)
 
 
-def _windowed(op: Op, x: str, w: str, pads: list[Any], group: int) -> str:
-    g = op.g
-    kernel = [axis_size(g, w, 2 + i) for i in range(len(pads))]
+def _kernel(op: Op, w: str, count: int) -> tuple[int, ...]:
+    """Sizes of the window."""
+    kernel = [axis_size(op.g, w, 2 + i) for i in range(count)]
     if not all(isinstance(k, int) for k in kernel):
         raise op.unsupported("a kernel of symbolic size", "Fix the size of the kernel.")
-    sizes = tuple(int(k) for k in kernel)
-    count = len(sizes)
+    return tuple(int(k) for k in kernel)
+
+
+def _windowed(op: Op, x: str, w: str, pads: list[Any], group: int) -> str:
+    g, count = op.g, len(pads)
+    sizes = _kernel(op, w, count)
     strides, dilations = (
         v if len(v) == count else (1,) * count
         for v in (_strides(op, "window_strides"), _strides(op, "rhs_dilation"))
