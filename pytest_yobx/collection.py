@@ -11,24 +11,22 @@ import pytest
 from pytest_yobx.cases import Case, Cells, cases_for, finish
 from pytest_yobx.entries import Entry, EntryError, expand, interpret
 from pytest_yobx.expected import scale_of
+from pytest_yobx.marked import FIXTURES, is_model_function
 from pytest_yobx.options import Settings
 
 __all__ = [
-    "FIXTURES",
     "ModelItem",
     "ModelsFile",
     "cells_of",
     "facts_of",
     "is_check",
     "is_complete",
-    "is_model_function",
     "marker_options",
     "models_wanted",
     "run_model_function",
     "settings_of",
 ]
 
-FIXTURES = frozenset({"assert_converts", "yobx_convert", "assert_shapes"})
 _SETTINGS = pytest.StashKey[Settings]()
 _CELLS = pytest.StashKey[Cells]()
 
@@ -114,7 +112,7 @@ class ModelItem(pytest.Item):
 
 def is_check(item: pytest.Item) -> bool:
     """Whether a test is a check of ours: a model, or a test that uses a fixture which checks."""
-    if isinstance(item, ModelItem) or item.get_closest_marker("yobx") is not None:
+    if isinstance(item, ModelItem) or is_model_function(item):
         return True
     return bool(FIXTURES & set(getattr(item, "fixturenames", ())))
 
@@ -159,18 +157,6 @@ def models_wanted(config: pytest.Config) -> bool:
         if not rest and path.is_dir() and config.rootpath.resolve().is_relative_to(path):
             return True
     return False
-
-
-def is_model_function(target: Any) -> bool:
-    """Whether a function is marked and returns a model, instead of using our fixtures."""
-    marks = getattr(target, "pytestmark", [])
-    marks = marks if isinstance(marks, list) else [marks]
-    if isinstance(target, type) or not callable(target) or not hasattr(target, "__code__"):
-        return False
-    if not any(getattr(mark, "name", "") == "yobx" for mark in marks):
-        return False
-    code = target.__code__
-    return not FIXTURES & set(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
 
 
 def run_model_function(item: pytest.Function) -> None:

@@ -53,8 +53,10 @@ def merged_reports(reports: Sequence[dict[str, Any]]) -> dict[str, Any]:
     assigned = [nodeid for part in parts for nodeid in part["assigned"]]
     rows = {row["nodeid"]: row for report in reports for row in report["results"]}
     lost = sorted((set(planned) - set(assigned)) | (set(assigned) - set(rows)))
+    from yobx.words import counted  # nothing but pytest is loaded with the plugin
+
     if lost or len(assigned) != len(set(assigned)):
-        raise MergeError(f"{len(lost)} checks have no result: {_some(lost)}")
+        raise MergeError(f"{counted(len(lost), 'check')} without a result: {_some(lost)}")
     totals: dict[str, int] = {}
     for row in rows.values():
         totals[row["outcome"]] = totals.get(row["outcome"], 0) + 1

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from pytest_yobx import collection, expected, options, results
+from pytest_yobx import collection, expected, marked, options, results
 from pytest_yobx.baseline import read_report
 from pytest_yobx.cases import cases_for
 from pytest_yobx.expectations import Book, load
@@ -148,6 +148,9 @@ def pytest_collection_modifyitems(
                     f"yobx: the marker yobx of {item.nodeid} takes options by name only, as in "
                     "@pytest.mark.yobx(seed=3)"
                 )
+            why = marked.unusable(item)
+            if why:
+                raise pytest.UsageError(f"yobx: the marker yobx: {item.nodeid} {why}")
             given = collection.marker_options(item)
             if given:
                 options.check_keywords(given, f"the marker yobx of {item.nodeid}")
@@ -158,14 +161,14 @@ def pytest_pycollect_makeitem(collector: Any, name: str, obj: object) -> Generat
     """With ``--yobx`` a marked function is collected whatever its name."""
     result = yield
     active = collector.config.getoption("--yobx")
-    if result is None and active and collection.is_model_function(obj):
+    if result is None and active and marked.is_marked(obj):
         result = list(collector._genfunctions(name, obj))
     return result
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """One test for each opset and binding."""
-    is_model = collection.is_model_function(metafunc.function)
+    is_model = marked.is_model_function(metafunc.definition)
     if not is_model and "yobx_case" not in metafunc.fixturenames:
         return
     if "yobx_case" not in metafunc.fixturenames:
@@ -208,7 +211,7 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     """A marked function returns its model: it is checked, with or without ``--yobx``."""
-    if not collection.is_model_function(pyfuncitem.obj):
+    if not marked.is_model_function(pyfuncitem):
         return None
     __tracebackhide__ = True
     collection.run_model_function(pyfuncitem)

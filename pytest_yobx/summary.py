@@ -13,10 +13,12 @@ from pytest_yobx.cases import shown_path
 from pytest_yobx.options import Settings
 from pytest_yobx.results import GOOD, Collected, Row
 from pytest_yobx.verdict import Verdict, judge
+from yobx.words import counted
 
 __all__ = ["as_data", "conclude", "show"]
 
 _WRITTEN = pytest.StashKey[list[str]]()
+_MOST_WARNINGS = 10
 _VERDICT = pytest.StashKey[Verdict]()
 
 
@@ -127,6 +129,8 @@ def show(reporter: Any, config: pytest.Config, collected: Collected, settings: S
             "result",
         )
         _write_table(reporter, header, table, [row.outcome for row in rows])
+    for line in _warnings(rows):
+        reporter.write_line(line, yellow=True)
     verdict = config.stash.get(_VERDICT, Verdict())
     if verdict.changes is not None:
         changed = verdict.changes.lines()
@@ -135,23 +139,42 @@ def show(reporter: Any, config: pytest.Config, collected: Collected, settings: S
             reporter.write_line(line)
     if verdict.known and not verdict.reasons:
         reporter.write_line(
-            f"{verdict.known} failing checks failed in {settings.baseline} too: accepted, as "
-            "yobx_fail_on is regressions"
+            f"{counted(verdict.known, 'failing check')} failed in {settings.baseline} too: "
+            "accepted, as yobx_fail_on is regressions"
         )
     for reason in verdict.reasons:
         reporter.write_line(reason, red=True, bold=True)
     if collected.executed and not _models_selected(config):
         count = len(config.getini("yobx_models"))
         if count:
-            reporter.write_line(
-                f"{count} entries of yobx_models were not selected: paths were given"
-            )
+            entries = counted(count, "entry", "entries")
+            reporter.write_line(f"{entries} of yobx_models not selected: paths were given")
     totals = as_data(collected, settings)["totals"]
     if totals:
         counts = ", ".join(f"{count} {outcome}" for outcome, count in sorted(totals.items()))
-        reporter.write_line(f"{sum(totals.values())} checks: {counts}")
+        reporter.write_line(f"{counted(sum(totals.values()), 'check')}: {counts}")
     for line in config.stash.get(_WRITTEN, []):
         reporter.write_line(line)
+
+
+def _warnings(rows: list[Row]) -> list[str]:
+    """What checks that passed have to say, each sentence once: failing ones say it themselves."""
+    said: dict[str, list[str]] = {}
+    for row in rows:
+        if row.outcome != "passed":
+            continue
+        for report in row.reports:
+            told = [m for p in report["phases"] if p["outcome"] == "warning" for m in p["messages"]]
+            for message in dict.fromkeys([*told, *report["notes"]]):
+                said.setdefault(message, []).append(row.nodeid.rpartition("::")[2])
+    lines = []
+    for message, names in list(said.items())[:_MOST_WARNINGS]:
+        distinct = list(dict.fromkeys(names))
+        more = f" and {len(distinct) - 1} more" if len(distinct) > 1 else ""
+        lines.append(f"warning: {distinct[0]}{more}: {message}")
+    if len(said) > _MOST_WARNINGS:
+        lines.append(f"warning: … and {len(said) - _MOST_WARNINGS} more")
+    return lines
 
 
 def _models_selected(config: pytest.Config) -> bool:

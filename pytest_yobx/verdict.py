@@ -44,6 +44,8 @@ def judge(
     Returns:
         The verdict.
     """
+    from yobx.words import counted  # nothing but pytest is loaded with the plugin
+
     verdict = Verdict()
     attendance, made = collected.attendance, collected.executed
     empty_part = attendance.shard is not None and not attendance.assigned
@@ -55,7 +57,8 @@ def judge(
     cells = made if attendance.shard is None else len(attendance.planned)
     if made and cells < settings.min_cells:
         verdict.reasons.append(
-            f"{cells} checks, but yobx_min_cells asks for {settings.min_cells}. This run is red."
+            f"{counted(cells, 'check')}, but yobx_min_cells asks for {settings.min_cells}. "
+            "This run is red."
         )
     if before is not None:
         elsewhere = frozenset(attendance.planned) - frozenset(attendance.assigned)
@@ -63,7 +66,8 @@ def judge(
         lost = len(verdict.changes.untested)
         if lost:
             verdict.reasons.append(
-                f"{lost} checks of the baseline {settings.baseline} were not made. This run is red."
+                f"{counted(lost, 'check')} of the baseline {settings.baseline} "
+                f"{'was' if lost == 1 else 'were'} not made. This run is red."
             )
     _fail_on(verdict, settings, results)
     return verdict
@@ -71,11 +75,13 @@ def judge(
 
 def _fail_on(verdict: Verdict, settings: Settings, results: list[dict[str, Any]]) -> None:
     """Applies what the user wants to be red."""
+    from yobx.words import counted
+
     if settings.fail_on == "untested":
         idle = [row["nodeid"] for row in results if row["outcome"] in {"skipped", "unchecked"}]
         if idle:
             verdict.reasons.append(
-                f"{len(idle)} checks were skipped or compared nothing, {idle[0]} first, and "
+                f"{counted(len(idle), 'check')} skipped or comparing nothing, {idle[0]} first, and "
                 "yobx_fail_on is untested. This run is red."
             )
     elif settings.fail_on == "regressions" and verdict.changes is not None:
@@ -84,5 +90,5 @@ def _fail_on(verdict: Verdict, settings: Settings, results: list[dict[str, Any]]
         verdict.known = len(set(failing) - set(fresh))
         if fresh:
             verdict.reasons.append(
-                f"{len(fresh)} checks fail that did not in {settings.baseline}. This run is red."
+                f"{counted(len(fresh), 'new failure')} since {settings.baseline}. This run is red."
             )

@@ -17,6 +17,7 @@ HEAVY = ("tensorflow", "keras", "jax", "jaxlib", "onnxruntime", "hypothesis", "t
 LADDER: dict[str, set[str]] = {
     "errors": set(),
     "phases": set(),
+    "words": set(),
     "onnx_optim": {"errors"},
     "xbuilder": {"errors", "onnx_optim"},
     "passes": {"errors", "onnx_optim"},
@@ -24,7 +25,7 @@ LADDER: dict[str, set[str]] = {
     "stablehlo": {"errors", "onnx_optim", "xbuilder", "lowering"},
     "tensorflow": {"errors", "onnx_optim", "xbuilder", "lowering", "stablehlo", "passes"},
     "jax": {"errors", "onnx_optim", "xbuilder", "lowering", "stablehlo", "passes"},
-    "verification": {"errors", "onnx_optim", "phases"},
+    "verification": {"errors", "onnx_optim", "phases", "words"},
 }
 # Allowed inside functions only: the front end is chosen by what the caller hands in.
 LAZILY: dict[str, set[str]] = {
@@ -32,7 +33,7 @@ LAZILY: dict[str, set[str]] = {
     "verification": {"tensorflow", "jax"},
     "cli": {*LADDER},
 }
-LADDER |= {"cli": {"errors"}, "__main__": {"cli"}}
+LADDER |= {"cli": {"errors", "words"}, "__main__": {"cli"}}
 # Heavy packages that a room may load at import, because it is about them.
 OWN: dict[str, set[str]] = {
     "yobx.verification": {"onnxruntime"},

@@ -54,7 +54,7 @@ def test_paths_limit_the_run_and_the_summary_says_so(pytester):
     )
     result = run(pytester, "--yobx", "test_own.py")
     result.assert_outcomes(passed=1)
-    result.stdout.fnmatch_lines(["1 entries of yobx_models were not selected*"])
+    result.stdout.fnmatch_lines(["1 entry of yobx_models not selected*"])
     run(pytester, "--yobx", str(pytester.path)).assert_outcomes(passed=4)
 
 
@@ -200,7 +200,7 @@ def test_the_failure_text(pytester):
             ' differs at %h  node MatMul #0 "dense" ← layer "net/dense" / fake op FakeOp',
             "            inputs: %x agrees, %w agrees",
             "            the inputs of that node still agree; float64 reference agrees with onnx*",
-            "            reduced to 1 nodes that still fail",
+            "            reduced to 1 node that still fails",
             " shapes     2 of 2 values confirmed, under B=5",
             ' rerun      pytest "pyproject.toml::zoo:wrong?primes?" --yobx --yobx-seed 0',
             " artifacts  .yobx/*",

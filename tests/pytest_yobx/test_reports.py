@@ -149,4 +149,26 @@ def test_expected_failures_are_told_apart(pytester):
     )
     result = run(pytester, "--yobx")
     result.assert_outcomes(xfailed=1)
-    result.stdout.fnmatch_lines(["1 checks: 1 xfailed"])
+    result.stdout.fnmatch_lines(["1 check: 1 xfailed"])
+
+
+def test_what_passing_checks_warn_of_is_told_once(pytester):
+    write_repository(pytester, ["good", "alone"])
+    pytester.makepyfile(
+        test_own="""
+        import pytest
+        from fake_framework import Model, X
+
+        @pytest.mark.yobx(extra_converters={"FakeOpp": print})
+        def test_gate(): return Model(), (X,)
+        """
+    )
+    result = run(pytester, "--yobx")
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(
+        [
+            "warning: test_gate?ones? and 2 more: extra_converters has 'FakeOpp', which was never "
+            "called: no such operation; did you mean 'FakeOp'?",
+        ]
+    )
+    assert result.stdout.str().count("warning:") == 1

@@ -77,8 +77,8 @@ def part(index, planned, assigned, done=None, count=2):
 @pytest.mark.parametrize(
     ("parts", "words"),
     [
-        ([part(1, ["a", "b"], ["a"]), part(2, ["a", "b"], ["b"], [])], "1 checks have no .*: b"),
-        ([part(1, ["a", "b"], ["a"]), part(2, ["a", "b"], [])], "1 checks have no result: b"),
+        ([part(1, ["a", "b"], ["a"]), part(2, ["a", "b"], ["b"], [])], "1 check without a .*: b"),
+        ([part(1, ["a", "b"], ["a"]), part(2, ["a", "b"], [])], "1 check without a result: b"),
         ([part(1, ["a", "b"], ["a"]), part(2, ["a", "c"], ["c"])], "saw different checks: b, c"),
         ([part(1, ["a"], ["a"]), part(1, ["a"], ["a"])], r"once each; there are \[1, 1\]"),
         ([part(1, ["a"], ["a"]), part(2, ["a"], [], count=3)], "different runs: of 2, 3"),
@@ -93,7 +93,7 @@ def test_what_is_missing_is_refused(parts, words):
 def test_a_part_that_stopped_early_is_refused(pytester):
     write_repository(pytester, ["wrong", "good"])
     run(pytester, "--yobx", "--yobx-shard", "1/1", "-x", "--yobx-bindings", "ones")
-    with pytest.raises(MergeError, match=r"1 checks have no result: .*zoo:good\[ones\]"):
+    with pytest.raises(MergeError, match=r"1 check without a result: .*zoo:good\[ones\]"):
         merged_reports([report(pytester, "report-1of1.json")])
 
 
@@ -154,7 +154,7 @@ def test_fewer_cells_than_the_baseline_are_red(pytester):
     result.assert_outcomes(passed=1, deselected=1)
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     result.stdout.fnmatch_lines(
-        ["  untested: *zoo:alone?ones?", "1 checks of the baseline night.json were not made.*red.*"]
+        ["  untested: *zoo:alone?ones?", "1 check of the baseline night.json was not made.*red.*"]
     )
 
 

@@ -110,6 +110,19 @@ def test_converter_with_verbose() -> None:
     assert seen == [0, 2]
 
 
+def test_a_misspelt_converter_is_told(caplog):
+    def relu(g, sts, outputs, op):
+        return g.op.Relu(op.inputs[0].name, outputs=outputs)
+
+    shared = {"Reluu": relu, "Tanh": relu, "stablehlo.tanh": relu}
+    with caplog.at_level("WARNING", "yobx"):
+        to_onnx(tf.nn.relu, (data(2),), extra_converters=shared)
+    # Tanh is an operation of TensorFlow: one dict may serve several models.
+    assert [record.getMessage() for record in caplog.records] == [
+        "extra_converters has 'Reluu', which is no operation of TensorFlow: did you mean 'Relu'?"
+    ]
+
+
 def test_values_and_initializers_keep_the_names_of_the_model() -> None:
     model = _dense()
     onx = to_onnx(model, (data(5, 4),), passes=())

@@ -12,6 +12,7 @@ from yobx.cli.outcome import ExitCode
 from yobx.cli.source import prepare
 from yobx.cli.values import describe_value
 from yobx.errors import ArgumentError
+from yobx.words import counted
 
 if TYPE_CHECKING:
     import onnx
@@ -65,7 +66,7 @@ def run(options: argparse.Namespace, screen: Screen) -> ExitCode:
 
 def _show_model(model: onnx.ModelProto, output: Path, screen: Screen) -> None:
     graph = model.graph
-    screen.line(f"{output}: {len(graph.node)} nodes, {_size(output)}")
+    screen.line(f"{output}: {counted(len(graph.node), 'node')}, {_size(output)}")
     for kind, values in (("input", graph.input), ("output", graph.output)):
         for value in values:
             screen.line(f"  {kind} {describe_value(value)}")

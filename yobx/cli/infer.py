@@ -12,6 +12,7 @@ from yobx.cli.console import Screen
 from yobx.cli.outcome import ExitCode
 from yobx.cli.values import ValueRow, rows
 from yobx.errors import ArgumentError, ShapeContradictionError, ShapeError
+from yobx.words import counted
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -57,9 +58,11 @@ def run(options: argparse.Namespace, screen: Screen) -> ExitCode:
 
 def _write(model: ModelProto, source: Path, target: Path, screen: Screen) -> None:
     """Write the model; weights in other files are found from its folder, so it must stay there."""
-    from onnx import TensorProto, save_model
+    from onnx import save_model
 
-    external = [t.name for t in model.graph.initializer if t.data_location == TensorProto.EXTERNAL]
+    from yobx.onnx_optim.model_io import external_tensors
+
+    external = external_tensors(model)
     if external and source.resolve().parent != target.resolve().parent:
         raise ArgumentError(
             f"A model whose weights are in other files is written next to them. Received: "
@@ -73,7 +76,10 @@ def _write(model: ModelProto, source: Path, target: Path, screen: Screen) -> Non
 
 def _summarise(found: list[ValueRow], screen: Screen) -> None:
     unknown = [row.name for row in found if not row.is_known]
-    screen.note(f"{len(found)} values, {len(found) - len(unknown)} with every size known or named")
+    screen.note(
+        f"{counted(len(found), 'value')}, {len(found) - len(unknown)} with every size known or "
+        "named"
+    )
     if unknown:
         screen.note(f"ask why with --explain {unknown[0]}")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -27,9 +28,11 @@ from yobx.tensorflow.register import (
 )
 from yobx.tensorflow.tensorflow_helper import onnx_type
 from yobx.xbuilder import GraphBuilder
+from yobx.xbuilder.names import nearest
 
 __all__ = ["Conversion", "current_conversion"]
 
+_LOG = logging.getLogger("yobx.tensorflow")
 _Call = tuple[Callable[..., Any], bool, ConverterRegistration | None]
 _CURRENT: ContextVar[Conversion | None] = ContextVar("yobx_tensorflow_conversion", default=None)
 
@@ -186,6 +189,23 @@ class Conversion:
                 function(g, {}, outputs, op)
         for tensor, output in zip(op.outputs, outputs, strict=True):
             self._check_output(g, op, tensor, output, is_used=tensor.name in used)
+
+    def tell_unknown(self) -> None:
+        """Logs converters for operations that TensorFlow does not have: their names are misspelt.
+
+        One for an operation that this model does not have may belong to another model.
+        """
+        import tensorflow as tf
+
+        for name in self.extra_converters:
+            exists = name in self._calls or hasattr(tf.raw_ops, name) or "." in name
+            if not exists and get_tf_op_converter(name) is None:
+                hint = nearest(name, self._calls)
+                _LOG.warning(
+                    "extra_converters has %r, which is no operation of TensorFlow%s",
+                    name,
+                    f": {hint}" if hint else "",
+                )
 
     def _call_of(self, op: Any) -> _Call:
         found = self._calls.get(op.type)

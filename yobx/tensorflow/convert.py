@@ -246,6 +246,7 @@ def _convert_concrete_function(
         total = sum(op.type not in {"Placeholder", "NoOp"} for op in operations)
         with progress.stage("converting"), progress.operations(total):
             convert_operations(g, function.outputs, conversion, local=False)
+    conversion.tell_unknown()
     output_names, results = name_outputs(traced.source, function, traced.names)
     check_names("outputs_as_nchw", options.outputs_as_nchw, output_names)
     for name, tensor in zip(output_names, function.outputs, strict=True):

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from yobx.verification.dtypes import dtype_name, is_complex, is_float, spacing, ulp_distance, widen
 from yobx.verification.findings import Outcome, OutputReport
+from yobx.words import counted
 
 __all__ = ["EXACT", "Allowance", "compare", "compare_values", "ulp_allowance"]
 
@@ -77,7 +78,9 @@ def compare(name: str, got: object, want: object, allowance: Allowance) -> Outpu
         return compare_values(name, np.asarray(got), np.asarray(want), allowance)
     if len(got) != len(want):
         return _refused(
-            name, "shape", f"a sequence of {len(got)} tensors, the source gives {len(want)}"
+            name,
+            "shape",
+            f"a sequence of {counted(len(got), 'tensor')}, the source gives {len(want)}",
         )
     reports = [
         compare_values(f"{name}[{i}]", np.asarray(g), np.asarray(w), allowance)

@@ -32,6 +32,7 @@ from yobx.verification.shape_proof import (
     prove,
     stated,
 )
+from yobx.words import counted
 
 __all__ = ["judge"]
 
@@ -97,8 +98,8 @@ class _Judgement:
             shown = ", ".join(names) or "none"
             self.phases.fail(
                 "structure",
-                f"the converted model has {len(names)} inputs ({shown}), the source was given "
-                f"{len(leaves)}",
+                f"the converted model has {counted(len(names), 'input')} ({shown}), the source "
+                f"was given {len(leaves)}",
             )
             raise EndOfCheckError
         with self.phases.phase("run"):
@@ -198,8 +199,8 @@ class _Judgement:
             listed = ", ".join(name or "?" for name in want)
             self.phases.fail(
                 "structure",
-                f"the converted model has {len(have)} outputs ({', '.join(have)}), the source "
-                f"{len(want)} ({listed})",
+                f"the converted model has {counted(len(have), 'output')} ({', '.join(have)}), "
+                f"the source {len(want)} ({listed})",
             )
             for name in have[len(want) :]:
                 self._absent(name, "extra", "unknown to the source")
@@ -380,7 +381,8 @@ class _Judgement:
             shown = ", ".join(f"{n.op_type} {n.name or n.output[0]}" for n in bare[:4])
             self.phases.warn(
                 "provenance",
-                f"{len(bare)} of {len(nodes)} nodes do not say where they come from: {shown}",
+                f"{len(bare)} of {counted(len(nodes), 'node')} without a word of where it comes "
+                f"from: {shown}",
             )
 
 

@@ -30,6 +30,7 @@ from yobx.verification.runner import LoadError, RunError, Session
 from yobx.verification.sensitivity import Sensitivity
 from yobx.verification.shape_proof import describe_node
 from yobx.verification.sources import Origin, Source, TracedSource
+from yobx.words import counted
 
 __all__ = ["Evidence", "Located", "localize"]
 
@@ -380,7 +381,7 @@ def _describe(
     prefix = (
         "the inputs of that node still agree"
         if found.inputs_agree
-        else f"between the last values that agree and this one lie {len(part.graph.node)} nodes"
+        else f"from the last values that agree to this one: {counted(len(part.graph.node), 'node')}"
     )
     found.verdict, words = _verdict(exact, view.ours, view.theirs, evidence.source.framework)
     found.reason += f"{prefix}; {words}"

@@ -32,6 +32,7 @@ from yobx.verification.sensitivity import Sensitivity
 from yobx.verification.shape_proof import Constraint, Form
 from yobx.verification.sources import Source
 from yobx.verification.tolerances import Tolerances
+from yobx.verification.unused_converters import Watched
 
 __all__ = ["Prepared", "prepare"]
 
@@ -132,8 +133,9 @@ def _convert(
     report = phases.result.report
     start = time.perf_counter()
     model: onnx.ModelProto | None = None
+    watched = Watched(options.conversion())
     with Attempt() as attempt:
-        model = source.convert(declared, options.conversion())
+        model = source.convert(declared, watched.options)
     seconds = time.perf_counter() - start
     report.framework = source.framework
     if isinstance(attempt.error, TraceError):
@@ -149,6 +151,8 @@ def _convert(
         phases.fail("convert", text, error)
         raise EndOfCheckError from error
     report.phase("convert").outcome = outcome
+    for sentence in watched.unused(model):
+        phases.warn("convert", sentence)
     phases.result.model = model
     report.nodes = len(model.graph.node)
     main = (o.version for o in model.opset_import if o.domain in {"", "ai.onnx"})

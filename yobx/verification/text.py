@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from yobx.verification.findings import Findings, Outcome, OutputReport
+from yobx.words import counted
 
 __all__ = ["render"]
 
@@ -169,7 +170,7 @@ def _localization_lines(report: Findings) -> list[str]:
             lines.append(_row("", "inputs: " + ", ".join(found.inputs[:6])))
     if found.reason:
         lines.append(_row("verdict" if not found.value else "", found.reason))
-    method = f"{found.compared} intermediate values compared ({found.method})"
+    method = f"{counted(found.compared, 'intermediate value')} compared ({found.method})"
     lines.append(
         _row(
             "",
@@ -177,7 +178,13 @@ def _localization_lines(report: Findings) -> list[str]:
         )
     )
     if found.reduced_nodes:
-        lines.append(_row("", f"reduced to {found.reduced_nodes} nodes that still fail"))
+        lines.append(
+            _row(
+                "",
+                f"reduced to {counted(found.reduced_nodes, 'node')} that still "
+                f"{'fails' if found.reduced_nodes == 1 else 'fail'}",
+            )
+        )
     return lines
 
 
@@ -186,7 +193,7 @@ def _shape_lines(report: Findings) -> list[str]:
     if not shapes.values:
         return []
     ran = "; ".join(_binding(b.label, b.sizes) for b in report.bindings if b.ran)
-    text = f"{shapes.checked} of {shapes.values} values confirmed"
+    text = f"{shapes.checked} of {counted(shapes.values, 'value')} confirmed"
     if shapes.mismatches:
         text += f", {len(shapes.mismatches)} refuted"
     if shapes.partial or shapes.unknown:
