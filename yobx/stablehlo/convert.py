@@ -118,6 +118,7 @@ class _Converters:
         self.module = module
         self._extra = {k if "." in k else f"stablehlo.{k}": f for k, f in extra.items()}
         self._live: dict[ir.Block, list[ir.Operation]] = {}
+        self.sizes: dict[GraphBuilder, dict[Any, list[Parts]]] = {}
 
     def find(self, operation: ir.Operation) -> StablehloRegistration | None:
         """The registration that converts an operation."""
@@ -205,6 +206,14 @@ class _Converters:
 
 
 _CONTROL = frozenset(("stablehlo.while", "stablehlo.case", "stablehlo.if"))
+#: Operations that shapes are made of and that have no attributes but ``dimension``.
+_SIZES = frozenset(
+    f"stablehlo.{word}"
+    for word in (
+        *("get_dimension_size", "reshape", "concatenate", "convert", "add", "subtract"),
+        *("multiply", "divide", "remainder", "maximum", "minimum"),
+    )
+)
 
 
 def registry_names(operation: ir.Operation) -> list[str]:
@@ -312,10 +321,28 @@ class Scope:
             arguments = [self.get(v) for v in operation.operands]
             self._bind_all(operation, self.call(function, arguments, layer))
             return
+        key = self._size_key(operation)
+        for g in self.lineage if key is not None else ():
+            found = self.converters.sizes.get(g, {}).get(key)
+            if found is not None:
+                self._bind_all(operation, found)
+                return
         _check_dtypes(registration, operation, layer)
         short = operation.name.rpartition(".")[2]
         with self.g.provenance(op=operation.name, name=short, layer=layer):
-            self._bind_all(operation, self._results(registration, operation))
+            results = self._results(registration, operation)
+        self._bind_all(operation, results)
+        if key is not None:
+            self.converters.sizes.setdefault(self.g, {})[key] = results
+
+    def _size_key(self, operation: ir.Operation) -> Any:
+        """What tells arithmetic on sizes apart, which JAX repeats for every use; else ``None``."""
+        kind = operation.results[0].type
+        if operation.name not in _SIZES or kind is None or kind.rank > 1 or kind.dtype.kind != "i":
+            return None
+        operands = [self.get(v)[0] for v in operation.operands]
+        names = tuple((t.compact, t.type, t.covered) for t in operands)
+        return operation.name, names, kind, operation.attributes.get("dimension")
 
     def _empty(self, value: ir.Value) -> Parts:
         """Arrays without elements need no computation."""

@@ -13,6 +13,7 @@ import onnx_ir
 from yobx.onnx_optim import TensorType
 from yobx.xbuilder.dtypes import element_type
 from yobx.xbuilder.inference import Inference
+from yobx.xbuilder.liveness import live_nodes
 from yobx.xbuilder.names import NameRegistry
 from yobx.xbuilder.outputs import expose_outputs
 
@@ -83,15 +84,18 @@ def to_ir(parts: GraphParts) -> onnx_ir.Model:
         parts: What the builder holds.
 
     Returns:
-        A model of its own; only the weights are shared with the builder. An output of a node
-        that the engine knows completely carries its contents as ``const_value``.
+        A model of its own, without what its outputs do not need; only the weights are shared with
+        the builder. An output of a node that the engine knows completely carries its contents as
+        ``const_value``.
     """
+    nodes, needed = live_nodes(parts.nodes, parts.outputs.values())
+    initializers = {name: array for name, array in parts.initializers.items() if name in needed}
     graph = onnx.GraphProto(name=parts.name)
-    graph.node.extend(parts.nodes)
+    graph.node.extend(nodes)
     graph.input.extend(parts.inference.value_info(name) for name in parts.inputs)
-    produced = [name for node in parts.nodes for name in node.output if name]
+    produced = [name for node in nodes for name in node.output if name]
     graph.value_info.extend(_known(parts.inference, produced))
-    for name, array in parts.initializers.items():
+    for name, array in initializers.items():
         # Only a placeholder: the values are attached below, by reference.
         graph.initializer.add(name=name, dims=array.shape, data_type=int(element_type(array.dtype)))
     renamed, exposed = _plan_outputs(parts, produced)
@@ -108,7 +112,7 @@ def to_ir(parts: GraphParts) -> onnx_ir.Model:
     )
     model.functions.extend(parts.functions)
     result = onnx_ir.from_proto(model)
-    for name, array in parts.initializers.items():
+    for name, array in initializers.items():
         result.graph.initializers[name].const_value = ir_tensor(name, array)
     for node in result.graph:
         for value in node.outputs:
