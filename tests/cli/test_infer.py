@@ -95,6 +95,35 @@ def test_explain_a_value(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert "at most 4*n" in shown
 
 
+def test_weights_inside_branches_and_attributes_are_in_other_files_too(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = """<ir_version: 10, opset_import: ["" : 21]>
+    g (bool c, float[4] x) => (float[4] y) {
+        k = Constant <value = float[4] {1, 2, 3, 4}> ()
+        y = If (c) <
+            then_branch = t () => (float[4] a) <float[4] w = {1, 1, 1, 1}> { a = Add(x, w) },
+            else_branch = e () => (float[4] b) { b = Add(x, k) }
+        >
+    }"""
+    model = onnx.parser.parse_model(text)
+    inner = model.graph.node[1].attribute[0].g.initializer[0]
+    for position, tensor in enumerate((inner, model.graph.node[0].attribute[0].t)):
+        stored, kept = onnx.TensorProto(), onnx.TensorProto()
+        kept.CopyFrom(tensor)
+        stored.CopyFrom(onnx.numpy_helper.from_array(np.ones(4, np.float32), tensor.name))
+        onnx.external_data_helper.set_external_data(stored, "w.bin")
+        stored.ClearField("raw_data")
+        tensor.CopyFrom(stored)
+        path = tmp_path / str(position) / "model.onnx"
+        path.parent.mkdir()
+        path.with_name("w.bin").write_bytes(np.ones(4, np.float32).tobytes())
+        path.write_bytes(model.SerializeToString())
+        tensor.CopyFrom(kept)
+        assert main(["infer", str(path), "-q", "-o", str(tmp_path / "out.onnx")]) == ExitCode.USAGE
+        assert "has 1 such weight." in capsys.readouterr().err
+
+
 def test_a_model_is_written_next_to_its_weights(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -142,6 +142,7 @@ def test_equalities_are_used_when_writing() -> None:
         ("g (float[n] x) => (b) { b = Relu (nowhere) }", "Received: 'nowhere'"),
         ("g (float[n] x) => (b) { b = Relu (x)  b = Neg (x) }", "a second one of 'b'"),
         ("g (float[n] x) => (b) { a = Relu (x) }", "Received: 'b', which no node"),
+        ("g (float[n] x, float[m] x) => (b) { b = Relu (x) }", "'x' twice"),
     ],
 )
 def test_malformed_graphs_get_one_clear_error(text: str, message: str) -> None:

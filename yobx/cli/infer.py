@@ -66,7 +66,7 @@ def _write(model: ModelProto, source: Path, target: Path, screen: Screen) -> Non
     if external and source.resolve().parent != target.resolve().parent:
         raise ArgumentError(
             f"A model whose weights are in other files is written next to them. Received: "
-            f"--output {target}, and {source} has {len(external)} such weights. "
+            f"--output {target}, and {source} has {counted(len(external), 'such weight')}. "
             f"Try --output {source.parent / target.name}",
             argument="output",
         )

@@ -96,8 +96,15 @@ def _compute_graph(
             context.session.input_symbols |= descriptor.shape.symbols()
     known = set(values)
     driver.seed_initializers(context, graph)
+    seen: set[str] = set()
     for value in graph.input:
         name = value.name
+        if name in seen:
+            raise InvalidModelError(
+                f"Each input of a graph has a name of its own. Received: {name!r} twice. Where: "
+                f"graph {graph.name!r}. Try onnx.checker.check_model."
+            )
+        seen.add(name)
         if name in values and (name in known or not overridable):
             continue
         # A default that callers may replace fixes the type at most, never the contents.

@@ -11,9 +11,10 @@ from google.protobuf import json_format, text_format
 from google.protobuf.message import DecodeError
 
 from yobx.errors import ArgumentError, InvalidModelError
+from yobx.onnx_optim.attributes import is_external
 from yobx.onnx_optim.optim_dim import OptimDim
 
-__all__ = ["declared_symbols", "load_model", "run_order", "subgraphs"]
+__all__ = ["declared_symbols", "external_tensors", "load_model", "run_order", "subgraphs"]
 
 _UNREADABLE = (
     DecodeError,
@@ -207,3 +208,16 @@ def run_order(nodes: Sequence[onnx.NodeProto], known: Collection[str]) -> list[i
             f"nodes that do or depend on such: {shown}."
         )
     return order
+
+
+def external_tensors(model: onnx.ModelProto) -> list[str]:
+    """Names of the tensors whose contents are in other files: weights and attributes, anywhere."""
+    found: list[onnx.TensorProto] = []
+    for graph in subgraphs([model.graph, *model.functions]):
+        if isinstance(graph, onnx.GraphProto):
+            found += graph.initializer
+            found += [t for s in graph.sparse_initializer for t in (s.values, s.indices)]
+        for node in graph.node:
+            for attribute in node.attribute:
+                found += [attribute.t, *attribute.tensors]
+    return [tensor.name for tensor in found if is_external(tensor)]

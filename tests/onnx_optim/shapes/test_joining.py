@@ -72,6 +72,14 @@ def test_concat_chooses_the_sizes_of_inputs_that_have_elements(check, runtime_in
     assert all((dim.bounds()[0] or 0) >= 0 for dim in found.shape)
 
 
+def test_concat_of_sizes_that_alone_may_be_0_is_their_greatest(check, runtime_input):
+    sizes = [{"n": n, "m": m} for n in range(4) for m in range(4)]
+    (found,) = check(
+        "Concat", [runtime_input(["n", 4]), runtime_input(["m", 4])], axis=1, sizes=sizes
+    )
+    assert found.shape == [OptimDim.max("n", "m"), 8]
+
+
 def test_concat_of_three_inputs_that_may_be_empty(check, runtime_input):
     sizes = [dict(zip("nmk", s, strict=True)) for s in itertools.product((0, 1, 2), repeat=3)]
     inputs = [runtime_input(["n", 2]), runtime_input(["m", "k"]), runtime_input(["k", "n"])]

@@ -89,19 +89,24 @@ def _of_first_filled(node: NodeView, shapes: list[Dims], index: int) -> OptimDim
     """The size of the inputs that have elements, or of the first input when none has."""
     upper = OptimDim.max(shape[index] for shape in shapes)
     if len(shapes) <= MAX_CHOICES:
-        choices: list[OptimDim] = []
+        # A size times min(size, 1) is the size itself: it counts when the other sizes are not 0.
+        choices = [shape[index] * _filled(shape, without=shape[index]) for shape in shapes]
         alone = shapes[0][index]
-        for position, shape in enumerate(shapes):
-            count = product(d for d in dict.fromkeys(shape) if (d.bounds()[0] or 0) < 1)
-            filled = OptimDim.min(count, ONE)
-            choices.append(shape[index] * filled)
-            if position:
-                alone = alone * (ONE - filled)
-        found = OptimDim.max(alone, *choices)
+        if choices[0] != alone:
+            for shape in shapes[1:]:
+                alone = alone * (ONE - _filled(shape))
+            choices.append(alone)
+        found = OptimDim.max(choices)
         if len(str(found)) <= MAX_CHOICE_TEXT:
             return found
     reason = "the inputs differ in this size and may have no elements"
     return node.fresh(index, reason, upper=upper)
+
+
+def _filled(shape: Dims, *, without: OptimDim | None = None) -> OptimDim:
+    """1 when no size, except one that is left out, is 0; else 0."""
+    open_sizes = [d for d in dict.fromkeys(shape) if d != without and (d.bounds()[0] or 0) < 1]
+    return OptimDim.min(product(open_sizes), ONE)
 
 
 def _concat_values(tensors: list[OptimTensor], axis: int, rank: int) -> OptimTensor | None:
