@@ -40,6 +40,8 @@ OWN: dict[str, set[str]] = {
     "conformance": {"onnxruntime"},
     # Its classes are made of those of Flax; the package itself imports none of its modules.
     "conformance.jax_models": {"jax"},
+    # Its cases are functions of TensorFlow.
+    "conformance.tf_ops": {"tensorflow", "keras"},
     "pytest_yobx.strategies": {"hypothesis"},
 }
 

@@ -13,17 +13,20 @@ from typing import Any
 
 import ml_dtypes
 import numpy as np
-import onnxruntime
 import tensorflow as tf
 
+from conformance.entries import MODES
+from conformance.tf_ops.running import run_onnx
+from yobx.errors import ConversionError
 from yobx.tensorflow import to_onnx
 
 Shape = tuple[int | str, ...]
-STATIC: dict[str, int] = {"n": 3, "m": 4, "k": 5}
+STATIC: dict[str, int] = {"n": 3, "m": 4, "k": 5, "h": 6, "w": 5, "t": 4}
 BINDINGS: tuple[dict[str, int], ...] = (
     {"n": 5, "m": 7, "k": 3},
     {"n": 1, "m": 2, "k": 1},
 )
+EMPTY = (*BINDINGS, {"n": 0, "m": 3, "k": 2})
 # Dynamic shapes are checked for these; the other dtypes take the same path.
 PRIMARY = ("float32", "int32", "bool", "string")
 AWKWARD = (0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, 2.5, -2.5, 3.0, 3.0, 1e-6, -30.0, 30.0)
@@ -77,6 +80,27 @@ class Arg:
 
 
 @dataclass(frozen=True)
+class Drawn:
+    """What holds for random values.
+
+    Attributes:
+        low: Smallest possible value.
+        high: Largest possible value.
+        mean: What they come to on average.
+        spread: Least standard deviation.
+    """
+
+    low: float
+    high: float
+    mean: float
+    spread: float = 0.2
+
+
+class MismatchError(AssertionError):
+    """A model and TensorFlow disagree."""
+
+
+@dataclass(frozen=True)
 class Case:
     """One row.
 
@@ -88,11 +112,14 @@ class Case:
         floor: Size below which the last place no longer shrinks (functions with zeros).
         contraction: Allow rounding of a sum: compare against the result on absolute values.
         atol: Absolute allowance besides.
-        opset: Target opset.
         bindings: Sizes for the dynamic model.
         eager: What to compare with, if not ``function``.
         dynamic: Whether to convert with dynamic axes too.
         autograph: Whether the function holds Python loops and conditions on tensors.
+        op_type: TensorFlow op type it is about, ``""`` if about several.
+        refused: A piece of the error, if an attribute value cannot be converted.
+        drawn: What holds for random values, which cannot agree.
+        repeats: Whether other cases take the same path: for the night only.
     """
 
     name: str
@@ -102,11 +129,14 @@ class Case:
     floor: float = 0.0
     contraction: float = 0.0
     atol: float = 0.0
-    opset: int = 21
     bindings: tuple[dict[str, int], ...] = BINDINGS
     eager: Callable[..., Any] | None = None
     dynamic: bool = True
     autograph: bool = False
+    op_type: str = ""
+    refused: str = ""
+    drawn: Drawn | None = None
+    repeats: bool = False
 
 
 def numpy_dtype(name: str) -> Any:
@@ -116,44 +146,6 @@ def numpy_dtype(name: str) -> Any:
     return ml_dtypes.bfloat16 if name == "bfloat16" else np.dtype(name)
 
 
-def _feed(array: np.ndarray[Any, Any]) -> Any:
-    if array.dtype == ml_dtypes.bfloat16:
-        return onnxruntime.OrtValue.ortvalue_from_numpy_with_onnx_type(array.view(np.uint16), 16)
-    return onnxruntime.OrtValue.ortvalue_from_numpy(array) if array.dtype != object else array
-
-
-def run_onnx(model: Any, arrays: Sequence[np.ndarray[Any, Any]]) -> list[np.ndarray[Any, Any]]:
-    """Run a model in onnxruntime; bfloat16 goes in and out as its bits."""
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 3
-    session = onnxruntime.InferenceSession(
-        model.SerializeToString(), options, providers=["CPUExecutionProvider"]
-    )
-    names = [i.name for i in session.get_inputs()]
-    feeds = dict(zip(names, arrays, strict=True))
-    if not any(a.dtype == ml_dtypes.bfloat16 for a in arrays) and not any(
-        "bfloat16" in o.type for o in session.get_outputs()
-    ):
-        return list(session.run(None, feeds))
-    values = {k: _feed(v) for k, v in feeds.items()}
-    results = session.run_with_ort_values([o.name for o in session.get_outputs()], values)
-    return [_fetch(r) for r in results]
-
-
-def _fetch(value: Any) -> np.ndarray[Any, Any]:
-    if "bfloat16" not in value.data_type():
-        return np.asarray(value.numpy())
-    raw = np.zeros(value.shape(), np.uint16)
-    import ctypes
-
-    ctypes.memmove(raw.ctypes.data, value.data_ptr(), raw.nbytes)
-    return raw.view(ml_dtypes.bfloat16)
-
-
-def _texts(array: np.ndarray[Any, Any]) -> list[str]:
-    return [v.decode() if isinstance(v, bytes) else str(v) for v in array.ravel()]
-
-
 def compare(
     want: np.ndarray[Any, Any],
     got: np.ndarray[Any, Any],
@@ -161,16 +153,43 @@ def compare(
     magnitude: np.ndarray[Any, Any] | None,
     label: str,
 ) -> None:
-    """Assert that an output has the dtype, shape and values of the reference."""
+    """Require that an output has the dtype, shape and values of the reference.
+
+    Args:
+        want: What TensorFlow computes.
+        got: What the model computes.
+        case: The allowances.
+        magnitude: The sums of absolute values that `contraction` is about.
+        label: Where this is.
+
+    Raises:
+        MismatchError: If it has not.
+    """
     got = np.asarray(got)
-    assert got.shape == want.shape, f"{label}: shape {got.shape}, want {want.shape}"
+    _require(got.shape == want.shape, f"{label}: shape {got.shape}, want {want.shape}")
     if want.dtype == object:
-        assert _texts(got) == _texts(want), label
+        _require(_texts(got) == _texts(want), f"{label}: want {_texts(want)} got {_texts(got)}")
         return
-    assert got.dtype == want.dtype, f"{label}: dtype {got.dtype}, want {want.dtype}"
+    _require(got.dtype == want.dtype, f"{label}: dtype {got.dtype}, want {want.dtype}")
+    if case.drawn is not None:
+        _compare_drawn(got, case.drawn, label)
+        return
+    close = _close(want, got, case, magnitude)
+    _require(
+        bool(close.all()),
+        f"{label}: {int((~close).sum())} of {close.size} differ, "
+        f"first want {want[~close][:4]} got {got[~close][:4]}",
+    )
+
+
+def _close(
+    want: np.ndarray[Any, Any],
+    got: np.ndarray[Any, Any],
+    case: Case,
+    magnitude: np.ndarray[Any, Any] | None,
+) -> np.ndarray[Any, Any]:
     if want.dtype.kind in "iub":
-        np.testing.assert_array_equal(got, want, err_msg=label)
-        return
+        return np.asarray(got == want)
     eps = float(ml_dtypes.finfo(want.dtype).eps)
     wide_want, wide_got = want.astype(np.float64), got.astype(np.float64)
     same = (wide_want == wide_got) | (np.isnan(wide_want) & np.isnan(wide_got))
@@ -179,57 +198,107 @@ def compare(
         allowed = case.ulps * eps * scale + case.atol
         if magnitude is not None:
             allowed = allowed + case.contraction * eps * np.abs(magnitude.astype(np.float64))
-        close = same | (np.abs(wide_want - wide_got) <= allowed)
-    assert close.all(), (
-        f"{label}: {int((~close).sum())} of {close.size} differ, "
-        f"first want {wide_want[~close][:4]} got {wide_got[~close][:4]}"
-    )
+        return np.asarray(same | (np.abs(wide_want - wide_got) <= allowed))
 
 
-def _leaves(value: Any) -> list[np.ndarray[Any, Any]]:
-    return [t.numpy() if hasattr(t, "numpy") else np.asarray(t) for t in tf.nest.flatten(value)]
+def _compare_drawn(got: np.ndarray[Any, Any], drawn: Drawn, label: str) -> None:
+    values = got.astype(np.float64)
+    low, high, mean = values.min(), values.max(), values.mean()
+    _require(drawn.low <= low and high <= drawn.high, f"{label}: values from {low} to {high}")
+    _require(abs(mean - drawn.mean) < 0.3, f"{label}: mean {mean}, want {drawn.mean}")
+    _require(values.std() > drawn.spread, f"{label}: standard deviation {values.std()}")
 
 
-def _as_arrays(leaves: list[Any]) -> list[np.ndarray[Any, Any]]:
+def _require(condition: bool, message: str) -> None:
+    if not condition:
+        raise MismatchError(message)
+
+
+def _texts(array: np.ndarray[Any, Any]) -> list[str]:
+    return [v.decode() if isinstance(v, bytes) else str(v) for v in array.ravel()]
+
+
+def _leaves(value: Any) -> list[Any]:
+    leaves = [t.numpy() if hasattr(t, "numpy") else t for t in tf.nest.flatten(value)]
     return [np.asarray(v, object) if isinstance(v, bytes) else np.asarray(v) for v in leaves]
+
+
+def tensor_of(array: np.ndarray[Any, Any]) -> Any:
+    """Return a tensor with the content of an array."""
+    if array.dtype != object:
+        return tf.constant(array)
+    return tf.constant(array.ravel().tolist(), tf.string, shape=array.shape)
 
 
 def _run(case: Case, model: Any, sizes: Mapping[str, int], label: str) -> None:
     rng = np.random.default_rng(zlib.crc32(case.name.encode()))
     arrays = [a.make(sizes, rng) for a in case.args]
     function = case.eager or case.function
-    tensors = [
-        tf.constant(a)
-        if a.dtype != object
-        else tf.constant(a.ravel().tolist(), tf.string, shape=a.shape)
-        for a in arrays
-    ]
-    want = _as_arrays(_leaves(function(*tensors)))
+    tensors = [tensor_of(a) for a in arrays]
+    want = _leaves(function(*tensors))
     magnitudes: list[Any] = [None] * len(want)
     if case.contraction:
         sizes_of = [tf.abs(t) if t.dtype.is_floating else t for t in tensors]
-        magnitudes = _as_arrays(_leaves(function(*sizes_of)))
+        magnitudes = _leaves(function(*sizes_of))
     got = run_onnx(model, arrays)
-    assert len(got) == len(want), f"{label}: {len(got)} outputs, want {len(want)}"
+    _require(len(got) == len(want), f"{label}: {len(got)} outputs, want {len(want)}")
     for i, (w, v, m) in enumerate(zip(want, got, magnitudes, strict=True)):
         compare(w, v, case, m, f"{case.name} [{label}] {dict(sizes)} output {i}")
 
 
-def check(case: Case, static_sizes: Mapping[str, int] = STATIC) -> None:
-    """Convert and compare a case under static and dynamic shapes."""
+def modes_of(case: Case) -> tuple[str, ...]:
+    """Return how a case is checked: with static shapes, and with dynamic ones if it has any."""
+    free = case.dynamic and any(a.dynamic for a in case.args)
+    return MODES if free else MODES[:1]
+
+
+def check_mode(case: Case, mode: str, opset: int = 21) -> None:
+    """Convert a case, run it and compare.
+
+    Args:
+        case: The case.
+        mode: One of ``MODES``.
+        opset: Target opset.
+
+    Raises:
+        MismatchError: If an output differs.
+    """
     rng = np.random.default_rng(0)
-    example = tuple(a.make(static_sizes, rng) for a in case.args)
+    example = tuple(a.make(STATIC, rng) for a in case.args)
     function = tf.function(case.function, autograph=case.autograph)
-    static = to_onnx(
-        function, example, dynamic_shapes=tuple({} for _ in example), target_opset=case.opset
-    )
-    _run(case, static, static_sizes, "static")
-    if case.dynamic and any(a.dynamic for a in case.args):
-        model = to_onnx(
-            tf.function(case.function, autograph=case.autograph),
-            example,
-            dynamic_shapes=tuple(a.dynamic for a in case.args),
-            target_opset=case.opset,
-        )
-        for sizes in case.bindings:
-            _run(case, model, sizes, "dynamic")
+    shapes = tuple(a.dynamic if mode == "dynamic" else {} for a in case.args)
+    model = to_onnx(function, example, dynamic_shapes=shapes, target_opset=opset)
+    for sizes in case.bindings if mode == "dynamic" else (STATIC,):
+        _run(case, model, sizes, mode)
+
+
+def check(case: Case, opset: int = 21) -> None:
+    """Check a case in every mode; a refused one must be refused, with the words it declares.
+
+    Args:
+        case: The case.
+        opset: Target opset.
+
+    Raises:
+        MismatchError: If an output differs, or there is no refusal.
+        ConversionError: If it cannot be converted.
+    """
+    for mode in modes_of(case):
+        try:
+            check_mode(case, mode, opset)
+        except ConversionError as error:
+            if not case.refused or case.refused not in str(error):
+                raise
+        else:
+            _require(not case.refused, f"{case.name}: declared {case.refused!r}, and passes")
+
+
+def works_in_tf(case: Case) -> bool:
+    """Tell whether TensorFlow itself can compute a case: it lacks kernels here and there."""
+    rng = np.random.default_rng(0)
+    tensors = [tensor_of(a.make({**case.bindings[0], **STATIC}, rng)) for a in case.args]
+    try:
+        (case.eager or case.function)(*tensors)
+    except (tf.errors.OpError, TypeError, ValueError):
+        return False
+    return True

@@ -6,28 +6,18 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import pytest
 import tensorflow as tf
 
-from tests.tensorflow.ops.op_cases import BINDINGS, Arg, Case, check
-from yobx.tensorflow.ops import register
-from yobx.tensorflow.register import get_tf_op_registration
+from conformance.tf_ops.cases import EMPTY, Arg, Case
+from conformance.tf_ops.declared import declared_dtypes
 
-register()
-EMPTY = (*BINDINGS, {"n": 0, "m": 3, "k": 2})
 REDUCTIONS = ("Sum", "Mean", "Max", "Min", "Prod", "EuclideanNorm", "Cumsum", "Cumprod")
-
-
-def declared(op_type: str) -> list[str]:
-    registration = get_tf_op_registration(op_type)
-    assert registration is not None
-    return sorted(d for d in registration.dtypes or () if not d.startswith("complex"))
 
 
 def reductions() -> Iterator[Case]:
     for op_type in REDUCTIONS:
         raw = getattr(tf.raw_ops, op_type)
-        for dtype in declared(op_type):
+        for dtype in declared_dtypes(op_type):
             first = "x" if op_type.startswith("Cum") else "input"
             yield Case(
                 f"{op_type}-{dtype}",
@@ -39,7 +29,7 @@ def reductions() -> Iterator[Case]:
             )
     for op_type in ("ArgMax", "ArgMin"):
         raw = getattr(tf.raw_ops, op_type)
-        for dtype in declared(op_type):
+        for dtype in declared_dtypes(op_type):
             yield Case(
                 f"{op_type}-{dtype}",
                 lambda x, raw=raw: raw(input=x, dimension=-1, output_type=tf.int32),
@@ -96,7 +86,7 @@ REDUCE_VARIANTS = [
 
 
 def products() -> Iterator[Case]:
-    for dtype in declared("BatchMatMulV2"):
+    for dtype in declared_dtypes("BatchMatMulV2"):
         if dtype == "int16":
             continue
         yield Case(
@@ -112,7 +102,7 @@ def products() -> Iterator[Case]:
             (Arg(dtype, ("n", 1, 2, 3)), Arg(dtype, ("m", 5, 3))),
             contraction=8,
         )
-    for dtype in declared("Einsum"):
+    for dtype in declared_dtypes("Einsum"):
         yield Case(
             f"Einsum-{dtype}",
             lambda x, y: tf.einsum("bij,bjk->bik", x, y),
@@ -410,19 +400,14 @@ def normalisations() -> Iterator[Case]:
     yield Case("l2_loss", lambda x: tf.nn.l2_loss(x), (X,), ulps=16)
 
 
-FAMILIES = {
-    "reduce": [*reductions(), *REDUCE_VARIANTS],
-    "product": list(products()),
-    "conv": list(convolutions()),
-    "pool": list(poolings()),
-    "image": list(images()),
-    "norm": list(normalisations()),
-}
-STATIC_SIZES = {"n": 2, "m": 4, "k": 5, "h": 6, "w": 5}
-
-
-@pytest.mark.parametrize(
-    "case", [case for family in FAMILIES.values() for case in family], ids=lambda c: c.name
-)
-def test_contraction(case: Case) -> None:
-    check(case, STATIC_SIZES)
+def cases() -> list[Case]:
+    """Return the cases of this module."""
+    return [
+        *(reductions()),
+        *REDUCE_VARIANTS,
+        *products(),
+        *convolutions(),
+        *poolings(),
+        *images(),
+        *normalisations(),
+    ]

@@ -24,10 +24,21 @@ def type_attributes(op_type: str) -> dict[str, Any]:
 
 
 @cache
+def declared_dtypes(op_type: str) -> tuple[str, ...]:
+    """Return the dtypes that the converter takes, without complex ones, in alphabetical order."""
+    registration = get_tf_op_registration(op_type)
+    if registration is None:
+        raise KeyError(op_type)
+    dtypes = registration.dtypes or ("float32", "int32", "string")
+    return tuple(sorted(d for d in dtypes if not d.startswith("complex")))
+
+
+@cache
 def declared(op_type: str, attribute: str) -> frozenset[str] | None:
     """Return the dtypes that the converter declares for an attribute, ``None`` for no statement."""
     registration = get_tf_op_registration(op_type)
-    assert registration is not None, op_type
+    if registration is None:
+        raise KeyError(op_type)
     if registration.by_attribute:
         return registration.by_attribute.get(attribute)
     return registration.dtypes

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
 import tensorflow as tf
 
-from tests.tensorflow.ops.op_cases import BINDINGS, Arg, Case, check
-from yobx.tensorflow.ops import arithmetic, elementwise, register
-from yobx.tensorflow.register import get_tf_op_registration
+from conformance.tf_ops.cases import EMPTY, Arg, Case
+from conformance.tf_ops.declared import declared_dtypes
+from yobx.tensorflow.ops import arithmetic, elementwise
 
-register()
-WITH_EMPTY = (*BINDINGS, {"n": 0, "m": 3, "k": 2})
 FLOATS = {"float16", "bfloat16", "float32", "float64"}
 # Largest distance in units of the last place, where it is not zero: both sides round.
 ULPS = {
@@ -33,16 +30,6 @@ BOUNDED = {"Sin", "Cos", "Tan", "Sigmoid", "Tanh"}
 HALVES = {"Selu": 6.0, "Softplus": 6.0}
 
 
-def dtypes_of(op_type: str) -> list[str]:
-    registration = get_tf_op_registration(op_type)
-    assert registration is not None
-    assert registration.dtypes is not None, f"{op_type} declares no dtypes"
-    allowed = set(registration.dtypes)
-    op_def = tf.raw_ops.__dict__[op_type]
-    assert callable(op_def)
-    return sorted(d for d in allowed if not d.startswith("complex"))
-
-
 def accepted(op_type: str, dtype: str) -> bool:
     """Tell whether TensorFlow itself has the op for a dtype (``bool`` may only be a result)."""
     from tensorflow.python.framework import op_def_registry
@@ -50,10 +37,10 @@ def accepted(op_type: str, dtype: str) -> bool:
     op_def = op_def_registry.get(op_type)
     name = op_def.input_arg[0].type_attr
     if not name:
-        return tf.dtypes.as_dtype(op_def.input_arg[0].type).name == dtype
+        return bool(tf.dtypes.as_dtype(op_def.input_arg[0].type).name == dtype)
     for attr in op_def.attr:
         if attr.name == name and attr.allowed_values.list.type:
-            return tf.dtypes.as_dtype(dtype).as_datatype_enum in attr.allowed_values.list.type
+            return bool(tf.dtypes.as_dtype(dtype).as_datatype_enum in attr.allowed_values.list.type)
     return True
 
 
@@ -61,7 +48,7 @@ def unary_cases() -> list[Case]:
     cases = []
     for op_type in UNARY:
         keyword = FLAGS.get(op_type, "x")
-        for dtype in dtypes_of(op_type):
+        for dtype in declared_dtypes(op_type):
             if not accepted(op_type, dtype):
                 continue
             raw = getattr(tf.raw_ops, op_type)
@@ -78,7 +65,7 @@ def unary_cases() -> list[Case]:
                     if dtype in ("float32", "float64")
                     else HALVES.get(op_type, 2.0),
                     floor=1.0 if op_type in BOUNDED else 0.0,
-                    bindings=WITH_EMPTY,
+                    bindings=EMPTY,
                 )
             )
     return cases
@@ -87,7 +74,7 @@ def unary_cases() -> list[Case]:
 def binary_cases() -> list[Case]:
     cases = []
     for op_type in BINARY:
-        for dtype in dtypes_of(op_type):
+        for dtype in declared_dtypes(op_type):
             if not accepted(op_type, dtype):
                 continue
             raw = getattr(tf.raw_ops, op_type)
@@ -100,7 +87,7 @@ def binary_cases() -> list[Case]:
                     else (lambda x, y, raw=raw: raw(y=y, x=x)),
                     (Arg(dtype, ("n", 5), special=special), Arg(dtype, (1, 5), special=special)),
                     ulps=ULPS.get(op_type, 0) if dtype in ("float32", "float64") else 2.0,
-                    bindings=WITH_EMPTY,
+                    bindings=EMPTY,
                 )
             )
     return cases
@@ -109,7 +96,7 @@ def binary_cases() -> list[Case]:
 def dividing_cases() -> list[Case]:
     cases = []
     for op_type in DIVIDING:
-        for dtype in dtypes_of(op_type):
+        for dtype in declared_dtypes(op_type):
             if not accepted(op_type, dtype):
                 continue
             raw = getattr(tf.raw_ops, op_type)
@@ -137,16 +124,6 @@ def dividing_cases() -> list[Case]:
     return cases
 
 
-@pytest.mark.parametrize("case", unary_cases(), ids=lambda c: c.name)
-def test_unary(case: Case) -> None:
-    check(case)
-
-
-@pytest.mark.parametrize("case", binary_cases(), ids=lambda c: c.name)
-def test_binary(case: Case) -> None:
-    check(case)
-
-
-@pytest.mark.parametrize("case", dividing_cases(), ids=lambda c: c.name)
-def test_division(case: Case) -> None:
-    check(case)
+def cases() -> list[Case]:
+    """Return the cases of this module."""
+    return [*unary_cases(), *binary_cases(), *dividing_cases()]

@@ -6,22 +6,10 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-import pytest
 import tensorflow as tf
 
-from tests.tensorflow.ops.op_cases import BINDINGS, PRIMARY, Arg, Case, check
-from yobx.tensorflow.ops import register
-from yobx.tensorflow.register import get_tf_op_registration
-
-register()
-EMPTY = (*BINDINGS, {"n": 0, "m": 3, "k": 2})
-
-
-def declared(op_type: str) -> list[str]:
-    registration = get_tf_op_registration(op_type)
-    assert registration is not None
-    return sorted(d for d in registration.dtypes or () if not d.startswith("complex"))
-
+from conformance.tf_ops.cases import BINDINGS, EMPTY, PRIMARY, Arg, Case, works_in_tf
+from conformance.tf_ops.declared import declared_dtypes
 
 IDS = Arg("int32", (6,), values=(0, 0, 1, 3, 3, 3))
 LOOSE = Arg("int32", (6,), values=(2, -1, 0, 2, 4, 0))
@@ -85,20 +73,9 @@ ONE_OR_MORE = {"MatrixSetDiagV3", "BatchToSpaceND"}
 POSITIVE = {"LeftShift", "RightShift"}
 
 
-def works_in_tf(case: Case) -> bool:
-    """Tell whether TensorFlow itself can compute a case: it lacks kernels here and there."""
-    rng = np.random.default_rng(0)
-    arrays = [a.make({"n": 3, "m": 4, "k": 5}, rng) for a in case.args]
-    try:
-        case.function(*[tf.constant(a.tolist() if a.dtype == object else a) for a in arrays])
-    except (tf.errors.OpError, TypeError, ValueError):
-        return False
-    return True
-
-
 def table_cases() -> Iterator[Case]:
     for op_type, (function, shape, others, missing) in TABLE.items():
-        for dtype in declared(op_type):
+        for dtype in declared_dtypes(op_type):
             if dtype in missing:
                 continue
             low = 1 if op_type in POSITIVE else -4
@@ -198,6 +175,6 @@ OTHERS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("case", [*table_cases(), *index_cases(), *OTHERS], ids=lambda c: c.name)
-def test_grouping(case: Case) -> None:
-    check(case)
+def cases() -> list[Case]:
+    """Return the cases of this module."""
+    return [*table_cases(), *index_cases(), *OTHERS]

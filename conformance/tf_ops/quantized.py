@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
-import pytest
 import tensorflow as tf
 
-from tests.tensorflow.ops.op_cases import BINDINGS, Arg, Case, check
+from conformance.tf_ops.cases import BINDINGS, EMPTY, Arg, Case
 
-EMPTY = (*BINDINGS, {"n": 0, "m": 3, "k": 2})
 KINDS = (tf.qint8, tf.quint8, tf.qint16, tf.quint16, tf.qint32)
 X = Arg("float32", ("n", 4), -6, 6)
-PER_SLICE = np.float32([0.25, 0.1, 3, 1]), np.array([3, 0, 2, 1], np.int32)
+PER_SLICE = np.array([0.25, 0.1, 3, 1], np.float32), np.array([3, 0, 2, 1], np.int32)
 
 
 def there_and_back() -> Iterator[Case]:
@@ -25,7 +24,7 @@ def there_and_back() -> Iterator[Case]:
                 if mode == "SCALED" and kind not in (tf.qint8, tf.quint8):
                     continue  # nor such ones, where it uses oneDNN
 
-                def function(x, kind=kind, mode=mode, dtype=dtype):
+                def function(x: Any, kind: Any = kind, mode: str = mode, dtype: Any = dtype) -> Any:
                     levels, low, high = tf.raw_ops.QuantizeV2(
                         input=x, min_range=-2.0, max_range=3.5, T=kind, mode=mode
                     )
@@ -44,7 +43,7 @@ def there_and_back() -> Iterator[Case]:
                 )
     for narrow in (False, True):
 
-        def along_axis(x, low, high, narrow=narrow):
+        def along_axis(x: Any, low: Any, high: Any, narrow: bool = narrow) -> Any:
             levels, low, high = tf.raw_ops.QuantizeV2(
                 input=x,
                 min_range=low,
@@ -73,7 +72,9 @@ def there_and_back() -> Iterator[Case]:
     for kind in (tf.qint8, tf.quint8, tf.qint32):
         for axis, scales, zeros in ((-1, 0.25, 3), (1, *PER_SLICE)):
 
-            def uniform(x, kind=kind, axis=axis, scales=scales, zeros=zeros):
+            def uniform(
+                x: Any, kind: Any = kind, axis: int = axis, scales: Any = scales, zeros: Any = zeros
+            ) -> Any:
                 low, high = (0, 255) if kind == tf.quint8 else (-128, 127)
                 if kind == tf.qint32:
                     low, high = -(2**31), 2**31 - 1
@@ -92,15 +93,10 @@ def there_and_back() -> Iterator[Case]:
             )
 
 
-@pytest.mark.parametrize("case", list(there_and_back()), ids=lambda c: c.name)
-def test_quantized(case: Case) -> None:
-    check(case)
-
-
 def products() -> Iterator[Case]:
     for a_side, b_side in ((False, False), (True, False), (False, True)):
 
-        def function(x, y, a_side=a_side, b_side=b_side):
+        def function(x: Any, y: Any, a_side: bool = a_side, b_side: bool = b_side) -> Any:
             x = tf.transpose(x) if a_side else x
             y = tf.transpose(y) if b_side else y
             first, second = (
@@ -124,6 +120,6 @@ def products() -> Iterator[Case]:
         yield Case(f"matmul-{a_side}-{b_side}", function, args, ulps=2)
 
 
-@pytest.mark.parametrize("case", list(products()), ids=lambda c: c.name)
-def test_products(case: Case) -> None:
-    check(case)
+def cases() -> list[Case]:
+    """Return the cases of this module."""
+    return [*there_and_back(), *products()]

@@ -12,8 +12,14 @@ import numpy as np
 import tensorflow as tf
 from tensorflow.python.framework import op_def_registry
 
-from tests.tensorflow.ops.declared import required, runnable, type_attributes
-from tests.tensorflow.ops.op_cases import BINDINGS, PRIMARY, STATIC, Arg, Case, numpy_dtype
+from conformance.tf_ops.cases import (
+    PRIMARY,
+    Arg,
+    Case,
+    numpy_dtype,
+    works_in_tf,
+)
+from conformance.tf_ops.declared import required, runnable, type_attributes
 
 _PREFERRED = ("float32", "int32", "int64", "float64", "uint8", "bool", "string", "complex64")
 _COMPLEX = {"complex64": "float32", "complex128": "float64"}
@@ -38,6 +44,10 @@ class Row:
         outputs: Outputs to compare, if not all.
         only: Type attributes to go through, if not all: the rest has cases elsewhere.
         reference: What to compare with, where TensorFlow no longer runs the operation itself.
+        vary: Enumerations and flags to go through; ``None`` for all if it is the first row of its
+            op type in its module, else none.
+        refuses: ``"attribute=value"`` -> a piece of the error, where it cannot be converted.
+        compiled: Whether to compare with XLA, because plain kernels do not know the attributes.
     """
 
     op_type: str
@@ -50,6 +60,17 @@ class Row:
     outputs: tuple[int, ...] | None = None
     only: tuple[str, ...] | None = None
     reference: Callable[..., Any] | None = None
+    vary: tuple[str, ...] | None = None
+    refuses: Mapping[str, str] = field(default_factory=dict)
+    compiled: bool = False
+
+    def case(self, suffix: str) -> Case:
+        """Return a case for the dtypes to begin with.
+
+        Args:
+            suffix: End of its name.
+        """
+        return self._case(self._base(), suffix)
 
     def cases(self) -> Iterator[Case]:
         """Yield a case for the dtypes to begin with, and for every other dtype of an attribute."""
@@ -155,8 +176,12 @@ class Row:
         tag = f"-{self.tag}" if self.tag else ""
         if self.reference is not None:
             options["eager"] = lambda *tensors: run(self.reference, tensors)
+        if self.compiled:
+            options["eager"] = tf.function(lambda *tensors: run(raw, tensors), jit_compile=True)
         name = f"{self.op_type}{tag}{suffix}"
-        return Case(name, lambda *tensors: run(raw, tensors), tuple(args), **options)
+        return Case(
+            name, lambda *tensors: run(raw, tensors), tuple(args), op_type=self.op_type, **options
+        )
 
     def _results(self, made: Any) -> Any:
         results = list(tf.nest.flatten(made)) if not isinstance(made, tf.Operation) else []
@@ -192,7 +217,10 @@ def _from_old_graph(op_type: str, kinds: Mapping[str, str], **given: Any) -> Any
     for name, kind in kinds.items():
         node.attr[name].type = tf.dtypes.as_dtype(kind).as_datatype_enum
     for name in set(given) - set(labels) - set(kinds):
-        node.attr[name].i = int(given[name])
+        if isinstance(given[name], bool):
+            node.attr[name].b = given[name]
+        else:
+            node.attr[name].i = int(given[name])
     results = [f"old:{i}" for i in range(len(op_def_registry.get(op_type).output_arg))]
     return tf.graph_util.import_graph_def(
         old, {k: tf.identity(given[k]) for k in labels}, results, name=""
@@ -216,22 +244,3 @@ def _constant(value: Any, kind: str) -> Any:
     if kind == "string":
         return tf.constant(value, tf.string)
     return tf.constant(np.asarray(value).astype(numpy_dtype(kind)))
-
-
-def works_in_tf(case: Case) -> bool:
-    """Tell whether TensorFlow itself can compute a case: it lacks kernels here and there."""
-    rng = np.random.default_rng(0)
-    arrays = [a.make({**case.bindings[0], **STATIC}, rng) for a in case.args]
-    try:
-        (case.eager or case.function)(
-            *[
-                tf.constant(a.tolist(), tf.string) if a.dtype == object else tf.constant(a)
-                for a in arrays
-            ]
-        )
-    except (tf.errors.OpError, TypeError, ValueError):
-        return False
-    return True
-
-
-EMPTY = (*BINDINGS, {"n": 0, "m": 3, "k": 2})

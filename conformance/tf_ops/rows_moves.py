@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from tests.tensorflow.ops.op_cases import Arg
-from tests.tensorflow.ops.sweep import EMPTY, Row
+from conformance.tf_ops.cases import EMPTY, Arg, Case
+from conformance.tf_ops.rows import Row
+from conformance.tf_ops.variations import cases_of
 
 X = Arg("float32", ("n", 3))
 M = Arg("float32", ("n", 3, 4))
@@ -217,3 +218,8 @@ def segments(kind: str) -> Row:
 
 COUNTED += [segments(kind) for kind in ("Sum", "Prod", "Max", "Min")]
 ROWS = [row for row in (*MOVES, *COUNTED, *PAIRED) if row.op_type != "VariableShape"]
+
+
+def cases() -> list[Case]:
+    """Return the cases of this module."""
+    return cases_of(ROWS)

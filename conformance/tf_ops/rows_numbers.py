@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from tests.tensorflow.ops.op_cases import Arg
-from tests.tensorflow.ops.sweep import EMPTY, Row
+from conformance.tf_ops.cases import EMPTY, Arg, Case
+from conformance.tf_ops.rows import Row
+from conformance.tf_ops.variations import cases_of
 
 X = Arg("float32", ("n", 5))
 M = Arg("float32", ("n", 3, 4))
@@ -179,3 +180,8 @@ SPECTRA = [
                              ("3D", Arg("float32", ("n", 2, 3, 3)), [2, 3, 4]))),
 ]  # fmt: skip
 ROWS = [*NN, *ELEMENTS, *IMAGES, *LINEAR, *SPECTRA]
+
+
+def cases() -> list[Case]:
+    """Return the cases of this module."""
+    return cases_of(ROWS)

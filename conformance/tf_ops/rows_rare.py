@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from tests.tensorflow.ops.op_cases import Arg
-from tests.tensorflow.ops.sweep import EMPTY, Row
+from conformance.tf_ops.cases import EMPTY, Arg, Case
+from conformance.tf_ops.rows import Row
+from conformance.tf_ops.variations import cases_of
 
 E: dict[str, Any] = {"bindings": EMPTY}
 SPLITS = Arg("int64", (5,), values=(0, 2, 2, 5, 6))
@@ -83,7 +84,8 @@ IMAGING = [
     *(Row("ExtractGlimpseV2", {"input": IMAGES, "size": np.array(size, np.int32),
           "offsets": Arg("float32", ("n", 2), low, high)}, {"noise": "zero", "centered": centered,
           "normalized": normalized, "uniform_noise": False},
-          tag=f"{size}{centered}{normalized}{high}", options={"bindings": FEW})
+          tag=f"{size}{centered}{normalized}{high}", options={"bindings": FEW},
+          refuses=dict.fromkeys(("noise=gaussian", "noise=uniform"), "must be zero, not random"))
       for size in ([3, 4], [2, 9])
       for centered, normalized, low, high in ((True, True, -1.3, 1.3), (False, True, -0.3, 1.3),
                                               (True, False, -8, 8), (False, False, -3, 9))),
@@ -105,3 +107,8 @@ CHOSEN = [
     Row("SobolSample", {"dim": np.int32(3), "num_results": np.int32(5), "skip": np.int32(2)}),
 ]  # fmt: skip
 ROWS = [*CHOSEN, *SPARSE, *IMAGING, *RECURRENT, *RAGGED, *QUANTIZED]
+
+
+def cases() -> list[Case]:
+    """Return the cases of this module."""
+    return cases_of(ROWS)

@@ -5,14 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-import pytest
 import tensorflow as tf
 
-from tests.tensorflow.ops.op_cases import BINDINGS, Arg, Case, check
-from yobx.tensorflow.ops import register
+from conformance.tf_ops.cases import EMPTY, Arg, Case
 
-register()
-EMPTY = (*BINDINGS, {"n": 0, "m": 3, "k": 2})
 HALVES = ("float16", "bfloat16")
 X = Arg("float32", ("n", 7), -0.99, 0.99)
 WIDE = Arg("float32", ("n", 7), -12.0, 12.0)
@@ -120,6 +116,6 @@ DETECTION = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("case", [*special_cases(), *OTHERS, *DETECTION], ids=lambda c: c.name)
-def test_numbers(case: Case) -> None:
-    check(case)
+def cases() -> list[Case]:
+    """Return the cases of this module."""
+    return [*special_cases(), *OTHERS, *DETECTION]

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 import tensorflow as tf
 
-from tests.tensorflow.ops.op_cases import BINDINGS, Arg, Case, check
-from yobx.tensorflow.ops import register
+from conformance.tf_ops.cases import EMPTY, Arg, Case
 
-register()
-EMPTY = (*BINDINGS, {"n": 0, "m": 3, "k": 2})
 A, B = Arg("float32", ("n", 4)), Arg("float32", ("n", 4), 0.5, 3)
 
 
@@ -73,6 +69,6 @@ TRANSFORMS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("case", [*ARITHMETIC, *TRANSFORMS], ids=lambda c: c.name)
-def test_spectral(case: Case) -> None:
-    check(case)
+def cases() -> list[Case]:
+    """Return the cases of this module."""
+    return [*ARITHMETIC, *TRANSFORMS]

@@ -5,14 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pytest
 import tensorflow as tf
 
-from tests.tensorflow.ops.op_cases import BINDINGS, Arg, Case, check
-from yobx.tensorflow.ops import register
+from conformance.tf_ops.cases import EMPTY, Arg, Case
 
-register()
-EMPTY = (*BINDINGS, {"n": 0, "m": 3, "k": 2})
 X = Arg("float32", ("n", 3))
 ROWS = Arg("float32", (4, "n"))
 PICKS = Arg("int32", ("n",), 0, 4)
@@ -93,6 +89,8 @@ CASES = [
     Case("variable_shape_op", lambda x: (x + VARIABLE[:1],
          tf.raw_ops.VariableShape(input=VARIABLE.handle)), (X,)),
     Case("resource_gather", lambda i: tf.gather(VARIABLE, i), (PICKS,), bindings=EMPTY),
+    Case("resource_gather_batch", lambda i: tf.raw_ops.ResourceGather(resource=VARIABLE.handle,
+         indices=i, dtype=tf.float32, batch_dims=1), (Arg("int32", (4, "n"), 0, 3),)),
     Case("resource_gather_nd", lambda i: VARIABLE.gather_nd(i[:, tf.newaxis]), (PICKS,)),
     Case("ragged_gather", lambda i: tf.gather(RAGGED, i).flat_values, (PICKS,), bindings=EMPTY),
     Case("ragged_gather_splits", lambda i: tf.gather(RAGGED, i).row_splits, (PICKS,)),
@@ -109,6 +107,6 @@ CASES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda c: c.name)
-def test_state(case: Case) -> None:
-    check(case)
+def cases() -> list[Case]:
+    """Return the cases of this module."""
+    return CASES

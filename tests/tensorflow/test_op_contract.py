@@ -1,66 +1,64 @@
-"""Every registered op type has a case, and one for every dtype that its converter declares."""
+"""Every registered op type has a case, for each dtype declared and each value of an attribute."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from importlib import import_module
-from pathlib import Path
-from typing import Any
 
 import pytest
-import tensorflow as tf
 
-import tests.tensorflow.ops as cases_package
-from tests.tensorflow.ops.declared import Pair, required, shown
-from tests.tensorflow.ops.op_cases import STATIC, Case
+from conformance.tf_ops import SUBJECTS, cases
+from conformance.tf_ops.attributes import CHOICES, IRRELEVANT, RELEVANT, Value, missing
+from conformance.tf_ops.contents import Content, content_of
+from conformance.tf_ops.declared import required
+from conformance.tf_ops.variations import NOT_RUN
 from yobx.tensorflow.ops import register
 from yobx.tensorflow.register import get_tf_op_registrations
 
 register()
 #: Run by tests that are no cases.
 ELSEWHERE = {"XlaCallModule": "JAX functions: ops/test_xla_call_module.py"}
-
-
-def _cases() -> list[Case]:
-    """Return the cases that the tests beside are parametrised with."""
-    found = []
-    for path in sorted(Path(next(iter(cases_package.__path__))).glob("test_*.py")):
-        module = import_module(f"{cases_package.__name__}.{path.stem}")
-        for member in vars(module).values():
-            for mark in getattr(member, "pytestmark", []):
-                if mark.name == "parametrize":
-                    found += [value for value in mark.args[1] if isinstance(value, Case)]
-    return found
-
-
-def _graph(case: Case) -> Any:
-    sizes = {**STATIC, **case.bindings[0]}
-    specs = [
-        tf.TensorSpec([sizes[d] if isinstance(d, str) else d for d in a.shape], a.dtype)
-        for a in case.args
-    ]
-    traced = tf.function(case.function, autograph=case.autograph).get_concrete_function(*specs)
-    return traced.graph.as_graph_def()
+OP_TYPES = sorted(set(get_tf_op_registrations()) - set(ELSEWHERE))
 
 
 @pytest.fixture(scope="module")
-def exercised() -> dict[str, set[Pair]]:
-    """Return for every op type that occurs in a case the pairs it occurs with."""
-    found: dict[str, set[Pair]] = defaultdict(set)
-    for case in _cases():
-        graph = _graph(case)
-        for nodes in (graph.node, *(f.node_def for f in graph.library.function)):
-            for op_type, pair in shown(nodes):
-                found[op_type] |= {pair} if pair is not None else set()
+def exercised() -> Content:
+    """Return what occurs in the cases."""
+    found = Content(defaultdict(set), defaultdict(set))
+    for case in (case for subject in SUBJECTS for case in cases(subject)):
+        found.add(content_of(case))
     return found
 
 
-@pytest.mark.parametrize("op_type", sorted(set(get_tf_op_registrations()) - set(ELSEWHERE)))
-def test_op_type_has_cases(op_type: str, exercised: dict[str, set[Pair]]) -> None:
-    assert op_type in exercised, f"no case has {op_type}"
-    missing = sorted(required(op_type) - exercised[op_type])
-    assert not missing, f"{op_type}: declared, but no case: {missing}"
+@pytest.mark.parametrize("op_type", OP_TYPES)
+def test_op_type_has_cases(op_type: str, exercised: Content) -> None:
+    assert op_type in exercised.dtypes, f"no case has {op_type}"
+    lacking = sorted(required(op_type) - exercised.dtypes[op_type])
+    assert not lacking, f"{op_type}: declared, but no case: {lacking}"
+
+
+@pytest.mark.parametrize("op_type", OP_TYPES)
+def test_attributes_have_cases(op_type: str, exercised: Content) -> None:
+    given: set[Value] = exercised.values[op_type] | NOT_RUN[op_type]
+    assert not missing(op_type, given), f"{op_type}: no case: {missing(op_type, given)}"
 
 
 def test_exceptions_are_registered() -> None:
     assert set(ELSEWHERE) <= set(get_tf_op_registrations())
+
+
+def test_names_of_attributes_are_real() -> None:
+    from tensorflow.python.framework import op_def_registry
+
+    known = {
+        label
+        for op_type in get_tf_op_registrations()
+        for attribute in op_def_registry.get(op_type).attr
+        for label in (attribute.name, f"{op_type}.{attribute.name}")
+    }
+    assert {*IRRELEVANT, *RELEVANT, *CHOICES} <= known
+
+
+def test_case_names_are_unique() -> None:
+    for subject in SUBJECTS:
+        names = [case.name for case in cases(subject)]
+        assert len(names) == len(set(names)), sorted(n for n in names if names.count(n) > 1)

@@ -12,7 +12,7 @@ from .casts import cast, to_int64
 from .dtypes import DTYPES
 from .legalise import legal
 
-__all__ = ["scatter_nd"]
+__all__ = ["inside", "scatter_nd", "without_outside"]
 
 # onnxruntime's reducing scatters know these; the others go through a type that wraps alike.
 _THROUGH = {
@@ -65,3 +65,43 @@ def scatter_nd(
         cast(g, x, wide), places, cast(g, updates, wide), reduction=kind, name=name
     )
     return cast(g, result, dtype, outputs=outputs)
+
+
+def inside(g: GraphBuilder, sizes: str, index: str) -> str:
+    """Emit which index tuples lie within a tensor; negative ones do not.
+
+    Args:
+        g: The graph.
+        sizes: The first sizes of the tensor, int64 `(k,)`.
+        index: int64 `(*b, k)`.
+
+    Returns:
+        Booleans `(*b, 1)`.
+    """
+    zero = np.array(0, np.int64)
+    good = g.op.And(g.op.GreaterOrEqual(index, zero), g.op.Less(index, sizes))
+    whole = g.op.ReduceMin(cast(g, good, np.int32), np.array([-1], np.int64), keepdims=1)
+    return cast(g, whole, np.bool_)
+
+
+def without_outside(g: GraphBuilder, sizes: str, index: str, updates: str) -> tuple[str, str]:
+    """Emit the index tuples that lie within a tensor, and their updates.
+
+    Args:
+        g: The graph.
+        sizes: The first sizes of the tensor, int64 `(k,)`.
+        index: Integers `(*b, k)`.
+        updates: `(*b, *rest)`.
+
+    Returns:
+        Index `(m, k)` and updates `(m, *rest)`.
+    """
+    places = to_int64(g, index)
+    count = g.op.Size(sizes)
+    last = g.op.Reshape(count, np.array([1], np.int64))
+    flat = g.op.Reshape(places, g.op.Concat(np.array([-1], np.int64), last, axis=0))
+    rank = g.get_rank(index) or 1
+    rest = g.op.Shape(updates, start=rank - 1)
+    wide = g.op.Reshape(updates, g.op.Concat(g.op.Shape(flat, end=1), rest, axis=0), allowzero=1)
+    good = g.op.Squeeze(inside(g, sizes, flat), np.array([1], np.int64))
+    return str(g.op.Compress(flat, good, axis=0)), str(g.op.Compress(wide, good, axis=0))

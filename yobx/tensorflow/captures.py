@@ -76,7 +76,18 @@ def captures_of(
             value = tf.raw_ops.ReadVariableOp(resource=handle, dtype=variable.dtype)
             yield Capture(tensor, name, tensor_value(value), handle)
         else:
-            yield Capture(tensor, _constant_name(tensor), None, handle)
+            yield Capture(tensor, _constant_name(tensor), _held(handle), handle)
+
+
+def _held(handle: Any) -> npt.NDArray[Any] | None:
+    """Returns what a variable holds whose handle was used alone, or ``None`` if it is none."""
+    import tensorflow as tf
+
+    known = getattr(handle, "_handle_data", None)
+    if known is None or not known.is_set or len(known.shape_and_type) != 1:
+        return None
+    dtype = tf.dtypes.as_dtype(known.shape_and_type[0].dtype)
+    return tensor_value(tf.raw_ops.ReadVariableOp(resource=handle, dtype=dtype))
 
 
 def _constant_name(tensor: Any) -> str:

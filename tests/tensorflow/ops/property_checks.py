@@ -10,7 +10,8 @@ import tensorflow as tf
 from hypothesis import HealthCheck, assume, settings
 from hypothesis import strategies as st
 
-from tests.tensorflow.ops.op_cases import Case, compare, numpy_dtype, run_onnx
+from conformance.tf_ops.cases import Case, compare, numpy_dtype
+from conformance.tf_ops.running import run_onnx
 from yobx.tensorflow import to_onnx
 
 #: Examples of each family; they are always the same ones.

@@ -9,40 +9,8 @@ import pytest
 import tensorflow as tf
 
 from tests.tensorflow.helpers import agree, data
-from tests.tensorflow.ops.op_cases import Arg, Case, check
 from yobx.errors import UnsupportedAttributeError, UnsupportedOpError
 from yobx.tensorflow import load_graph_def, to_onnx
-
-KINDS = (
-    *("float16", "bfloat16", "float32", "float64", "int8", "int16", "int32", "int64"),
-    *("uint8", "uint16", "uint32", "uint64", "bool", "string"),
-)
-
-
-def switched(x: Any, p: Any) -> Any:
-    other, one = tf.raw_ops.Switch(data=x, pred=p)
-    return tf.raw_ops.Merge(inputs=[tf.concat([other, other], 0), tf.identity(one)])
-
-
-def chosen(x: Any, p: Any) -> Any:
-    return (x, np.int32(1)) if p else (tf.concat([x, x], 0), np.int32(0))
-
-
-CASES = [
-    Case(
-        f"switch-{kind}-{side}",
-        switched,
-        (Arg(kind, ("n", 2)), Arg("bool", (), values=(side,))),
-        eager=chosen,
-    )
-    for kind in KINDS
-    for side in (False, True)
-]
-
-
-@pytest.mark.parametrize("case", CASES, ids=lambda c: c.name)
-def test_switch_and_merge(case: Case) -> None:
-    check(case)
 
 
 def graph_of(function: Any) -> Any:

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tests.tensorflow.ops.op_cases import STATIC, Arg, Case, run_onnx
-from tests.tensorflow.ops.sweep import Row
+from conformance.tf_ops.running import run_onnx
 from yobx.errors import UnsupportedAttributeError
 from yobx.tensorflow import to_onnx
 
@@ -97,69 +96,4 @@ def test_opsets_without_random_operators_are_refused() -> None:
         to_onnx(tf.function(lambda x: tf.random.uniform(tf.shape(x))), (X,), target_opset=22)
 
 
-KEY = {"key": np.array([3], np.uint64), "counter": np.array([1, 2], np.uint64), "alg": 1}
-SHAPE = {"shape": [1500]}
-LOGITS = Arg("float32", (1, 3), values=(0.0, 0.0, 0.0))
 # op type -> (inputs, attributes, smallest value, largest value, mean)
-DRAWS: dict[str, tuple[dict[str, Any], dict[str, Any], float, float, float]] = {
-    "RandomUniform": (SHAPE, {}, 0, 1, 0.5),
-    "StatelessRandomUniform": ({**SHAPE, "seed": [1, 2]}, {}, 0, 1, 0.5),
-    "StatelessRandomUniformV2": ({**SHAPE, **KEY}, {}, 0, 1, 0.5),
-    "RandomStandardNormal": (SHAPE, {}, -7, 7, 0),
-    "StatelessRandomNormal": ({**SHAPE, "seed": [1, 2]}, {}, -7, 7, 0),
-    "StatelessRandomNormalV2": ({**SHAPE, **KEY}, {}, -7, 7, 0),
-    "TruncatedNormal": (SHAPE, {}, -2, 2, 0),
-    "StatelessTruncatedNormal": ({**SHAPE, "seed": [1, 2]}, {}, -2, 2, 0),
-    "StatelessTruncatedNormalV2": ({**SHAPE, **KEY}, {}, -2, 2, 0),
-    "RandomUniformInt": ({**SHAPE, "minval": -3, "maxval": 6}, {}, -3, 5, 1),
-    "StatelessRandomUniformInt": (
-        {**SHAPE, "seed": [1, 2], "minval": -3, "maxval": 6}, {}, -3, 5, 1),
-    "StatelessRandomUniformIntV2": (
-        {**SHAPE, **KEY, "minval": -3, "maxval": 6}, {}, -3, 5, 1),
-    "Multinomial": ({"logits": LOGITS, "num_samples": 1500}, {}, 0, 2, 1),
-    "StatelessMultinomial": (
-        {"logits": LOGITS, "num_samples": 1500, "seed": [1, 2]}, {}, 0, 2, 1),
-    "RandomPoissonV2": ({**SHAPE, "rate": Arg("float32", (), values=(3,))}, {}, 0, 30, 3),
-    "RandomShuffle": ({"value": Arg("float32", (1500,), -4, 4)}, {}, -4, 4, 0),
-    "StatelessShuffle": ({"value": Arg("float32", (1500,), -4, 4), **KEY}, {}, -4, 4, 0),
-}  # fmt: skip
-DRAWN = [
-    case
-    for op_type, (inputs, attrs, *_) in DRAWS.items()
-    for case in Row(op_type, inputs, attrs, options={"dynamic": False}).cases()
-]
-
-
-@pytest.mark.parametrize("case", DRAWN, ids=lambda c: c.name)
-def test_every_dtype(case: Case) -> None:
-    _, _, low, high, mean = DRAWS[case.name.partition("-")[0]]
-    arrays = [a.make(STATIC, np.random.default_rng(0)) for a in case.args]
-    model = to_onnx(tf.function(case.function), tuple(arrays), dynamic_shapes=({},) * len(arrays))
-    (got,) = run_onnx(model, arrays)
-    (want,) = case.function(*[tf.constant(a) for a in arrays])
-    assert got.shape == want.shape
-    assert got.dtype == want.dtype.as_numpy_dtype
-    values = got.astype(np.float64)
-    assert low <= values.min() <= values.max() <= high
-    assert abs(values.mean() - mean) < 0.3
-    assert values.std() > 0.2
-
-
-KEYS = Case(
-    "keys",
-    lambda x: (
-        x,
-        *tf.raw_ops.StatelessRandomGetKeyCounter(seed=[1, 2]),
-        tf.raw_ops.StatelessRandomGetAlg(),
-    ),
-    (Arg("float32", (2,)),),
-)
-
-
-@pytest.mark.parametrize("case", [KEYS], ids=lambda c: c.name)
-def test_keys_keep_their_shapes(case: Case) -> None:
-    x = np.zeros(2, np.float32)
-    model = to_onnx(tf.function(case.function), (x,), dynamic_shapes=({},))
-    for got, want in zip(run_onnx(model, [x]), case.function(tf.constant(x)), strict=True):
-        assert got.shape == want.shape
-        assert got.dtype == want.dtype.as_numpy_dtype

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tests.tensorflow.ops.op_cases import Arg, Case, check
+from conformance.tf_ops.cases import Arg, Case, check
 
 LETTERS = np.array(list("aab.., \té\n-"))
 

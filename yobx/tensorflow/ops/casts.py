@@ -8,6 +8,8 @@ import numpy as np
 
 from yobx.lowering.casts import convert
 from yobx.lowering.dtypes import numpy_dtype
+from yobx.lowering.float_bits import from_bits, to_bits, unsigned
+from yobx.lowering.legalise import legal
 from yobx.tensorflow.ops import _complex
 from yobx.tensorflow.ops._complex import COMPLEX, with_complex
 from yobx.tensorflow.ops._op import BOOL, NUMBERS, out_dtype
@@ -15,28 +17,52 @@ from yobx.tensorflow.register import register_tf_op_converter
 from yobx.xbuilder import GraphBuilder
 
 FLOAT8 = ("float8_e4m3fn", "float8_e5m2")
+#: Bits of a mantissa, the leading one counted.
+_MANTISSAS = {
+    "float64": 53,
+    "float32": 24,
+    "float16": 11,
+    "bfloat16": 8,
+    "float8_e4m3fn": 4,
+    "float8_e5m2": 3,
+}
+#: Pairs that TensorFlow rounds, whatever ``Truncate`` says.
+_ROUNDED = {("float64", "bfloat16"), ("float16", "bfloat16")}
+
+
+def _truncated(g: GraphBuilder, x: str, count: int) -> str:
+    """Set the last bits of mantissas to zero."""
+    if count <= 0:
+        return x
+    kind = numpy_dtype(g.get_type(x))
+    places = np.array(count, unsigned(kind))
+    bits = g.op.BitShift(to_bits(g, x, kind), places, direction="RIGHT")
+    kept = from_bits(g, g.op.BitShift(bits, places, direction="LEFT"), kind)
+    # A NaN whose mark was among these bits would be an infinity.
+    return str(legal(g).Where(legal(g).IsNaN(x), x, kept))
+
+
+def _complex_cast(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+    """Between complex and real numbers, part by part."""
+    if op.get_attr("Truncate") and op.inputs[0].dtype.name == "complex128":
+        double = op.outputs[0].dtype.real_dtype.name
+        count = _MANTISSAS["float64"] - _MANTISSAS.get(double, _MANTISSAS["float64"])
+        with g.scope():
+            g.alias(op.inputs[0].name, _truncated(g, op.inputs[0].name, count))
+            return _complex.cast(g, sts, outputs, op)
+    return _complex.cast(g, sts, outputs, op)
 
 
 @register_tf_op_converter("Cast", dtypes=(*NUMBERS, *BOOL, *COMPLEX, *FLOAT8))
-@with_complex(_complex.cast)
+@with_complex(_complex_cast)
 def convert_cast(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """Conversion of values; ``Truncate`` drops the low bits of the mantissa instead of rounding."""
     x, wanted = op.inputs[0].name, out_dtype(op)
     if g.get_type(x) == wanted:
         g.alias(outputs[0], x)
         return outputs[0]
-    truncate = bool(op.get_attr("Truncate")) and numpy_dtype(wanted).itemsize == 2
-    if truncate and op.outputs[0].dtype.is_floating and op.inputs[0].dtype.name == "float32":
-        x = _without_low_bits(g, x, 16 if op.outputs[0].dtype.name == "bfloat16" else 13)
+    source, target = op.inputs[0].dtype.name, op.outputs[0].dtype.name
+    numbers = source in _MANTISSAS and target in _MANTISSAS
+    if op.get_attr("Truncate") and numbers and (source, target) not in _ROUNDED:
+        x = _truncated(g, x, _MANTISSAS[source] - _MANTISSAS[target])
     return convert(g, x, wanted, outputs=outputs[:1], name=op.name)
-
-
-def _without_low_bits(g: GraphBuilder, x: str, count: int) -> str:
-    """Round a float32 towards zero so that ``count`` bits of its mantissa are zero."""
-    factor = np.float32(2.0**count + 1.0)
-    scaled = g.op.Mul(x, factor)
-    high = g.op.Sub(scaled, g.op.Sub(scaled, x))
-    step = g.op.Sub(x, high)
-    wrong = g.op.Less(g.op.Mul(g.op.Sign(step), g.op.Sign(high)), np.float32(0))
-    ulp = g.op.Mul(g.op.Abs(high), np.float32(2.0 ** (count - 24)))
-    return str(g.op.Where(wrong, g.op.Sub(high, g.op.Mul(g.op.Sign(high), ulp)), high))

@@ -67,27 +67,37 @@ def convert_conv(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: A
 
 @register_tf_op_converter("Conv", dtypes=(*FLOATS, "int32"))
 def convert_general_conv(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
-    """Convolution over one batch axis and two or three spatial axes, any padding."""
+    """Convolution over any batch axes and two or three spatial axes, any padding."""
     kernel = _weights(g, op, 1)
     n = len(kernel) - 2
     last = str(attr(op, "data_format")) == "CHANNELS_LAST"
-    if int(attr(op, "batch_dims", 1)) != 1:
-        unsupported(op, "one batch axis is supported", f"batch_dims={attr(op, 'batch_dims')}")
-    group = _groups(g, op, last, kernel[-2])
+    batch = int(attr(op, "batch_dims", 1))
+    sizes = dims(g, op, 0)
+    channels = None if sizes is None else sizes[-1 if last else batch]
+    if channels is None:
+        unsupported(op, "the number of channels must be static", f"shape={sizes}")
     strides = spatial([int(s) for s in op.get_attr("strides")], last)
     given = [int(d) for d in op.get_attr("dilations")]
     window = Window(kernel[:n], strides, spatial(given, last) if given else (1,) * n)
-    x = op.inputs[0].name
-    first = shapes.rank(g, x) if last else 0
+    x, order = op.inputs[0].name, [0, n + 1, *range(1, n + 1)]
     w = permuted(g, op.inputs[1].name, [n + 1, n, *range(n)], "oi")
+    if batch != 1:
+        inner = g.op.Shape(x, start=batch)
+        x = g.op.Reshape(x, g.op.Concat(np.array([-1], np.int64), inner, axis=0))
     if last:
-        x = g.op.Transpose(x, perm=[0, first - 1, *range(1, first - 1)])
+        x = g.op.Transpose(x, perm=order)
     pairs = _general_pairs(g, op, x, window, last)
-    names = None if last else outputs[:1]
+    names = outputs[:1] if not last and batch == 1 else None
+    group = channels // kernel[-2]
     result = conv(g, x, w, window, pairs, group=group, outputs=names, name=op.name)
-    if not last:
+    if last:
+        names = outputs[:1] if batch == 1 else None
+        result = str(g.op.Transpose(result, perm=[0, *range(2, n + 2), 1], outputs=names))
+    if batch == 1:
         return result
-    return str(g.op.Transpose(result, perm=[0, *range(2, first), 1], outputs=outputs[:1]))
+    outer = g.op.Shape(op.inputs[0].name, end=batch)
+    shape = g.op.Concat(outer, g.op.Shape(result, start=1), axis=0)
+    return str(g.op.Reshape(result, shape, allowzero=1, outputs=outputs[:1]))
 
 
 def _general_pairs(

@@ -8,11 +8,21 @@ import numpy as np
 
 from yobx.lowering import shapes
 from yobx.lowering.casts import cast, to_int64
+from yobx.lowering.diagonals import zero_like
 from yobx.lowering.gather import gather, gather_batched
 from yobx.lowering.legalise import legal
-from yobx.lowering.scatter import scatter_nd
+from yobx.lowering.scatter import inside, scatter_nd, without_outside
 from yobx.tensorflow.ops._complex import COMPLEX, by_parts
-from yobx.tensorflow.ops._op import ALL, MOVABLE, NUMBERS, attr, out_dtype, rank, require_constant
+from yobx.tensorflow.ops._op import (
+    ALL,
+    MOVABLE,
+    NUMBERS,
+    attr,
+    out_dtype,
+    rank,
+    require_constant,
+    unsupported,
+)
 from yobx.tensorflow.register import register_tf_op_converter
 from yobx.xbuilder import GraphBuilder
 
@@ -39,19 +49,46 @@ def convert_gather(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op:
     )
 
 
+def _ignores_bad_indices(op: Any) -> bool:
+    return str(attr(op, "bad_indices_policy", "")) == "IGNORE"
+
+
 @register_tf_op_converter(("GatherNd", "ResourceGatherNd"))
 def convert_gather_nd(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
-    """Slices of a tensor at index tuples."""
-    index = to_int64(g, op.inputs[1].name)
+    """Slices of a tensor at index tuples; zero where a bad index is ignored."""
+    index, x = to_int64(g, op.inputs[1].name), op.inputs[0].name
+    if _ignores_bad_indices(op):
+        width = op.inputs[1].shape[-1]
+        if width is None:
+            unsupported(op, "the number of indexed axes must be static", f"shape={index}")
+        good = inside(g, g.op.Shape(x, end=width), index)
+        found = g.op.GatherND(x, g.op.Where(good, index, np.array(0, np.int64)))
+        flat = g.op.Squeeze(good, np.array([-1], np.int64))
+        more = rank(g, op, 0) - width
+        if more:
+            flat = g.op.Unsqueeze(flat, np.arange(-more, 0))
+        return str(legal(g).Where(flat, found, zero_like(g, x), outputs=outputs[:1], name=op.name))
     return str(g.op.GatherND(op.inputs[0].name, index, outputs=outputs[:1], name=op.name))
+
+
+def _places(g: GraphBuilder, op: Any, base: str, first: int) -> tuple[str, str]:
+    """Return index tuples and updates, inputs `first` and the next, without the ignored ones."""
+    index, updates = (op.inputs[i].name for i in (first, first + 1))
+    if not _ignores_bad_indices(op):
+        return index, updates
+    width = op.inputs[first].shape[-1]
+    if width is None:
+        unsupported(op, "the number of indexed axes must be static", f"shape={index}")
+    return without_outside(g, g.op.Shape(base, end=width), index, updates)
 
 
 @register_tf_op_converter("ScatterNd", dtypes=NUMBERS)
 def convert_scatter_nd(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """Updates summed into zeros at index tuples."""
-    index, updates, shape = (i.name for i in op.inputs)
+    shape = op.inputs[2].name
     zero = np.array(0, op.outputs[0].dtype.as_numpy_dtype)
     base = legal(g).Expand(zero, shapes.vector(g, shape))
+    index, updates = _places(g, op, base, 0)
     return scatter_nd(g, base, index, updates, "add", outputs=outputs[:1], name=op.name)
 
 
@@ -69,7 +106,8 @@ def convert_tensor_scatter(
     g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any
 ) -> str:
     """A copy of a tensor with updates combined into it at index tuples."""
-    x, index, updates = (i.name for i in op.inputs)
+    x = op.inputs[0].name
+    index, updates = _places(g, op, x, 1)
     kind = _SCATTERS[op.type]
     return scatter_nd(g, x, index, updates, kind, outputs=outputs[:1], name=op.name)
 
@@ -79,7 +117,8 @@ def convert_tensor_scatter_update(
     g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any
 ) -> str:
     """A copy of a tensor with slices replaced at index tuples."""
-    x, index, updates = (i.name for i in op.inputs)
+    x = op.inputs[0].name
+    index, updates = _places(g, op, x, 1)
     return scatter_nd(g, x, index, updates, "none", outputs=outputs[:1], name=op.name)
 
 

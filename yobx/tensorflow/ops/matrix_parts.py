@@ -8,17 +8,33 @@ import numpy as np
 
 from yobx.lowering import shapes
 from yobx.lowering.casts import to_int64
-from yobx.lowering.diagonals import band_mask, embed_diagonal, row_minus_column, zero_like
+from yobx.lowering.diagonals import (
+    Band,
+    band_mask,
+    embed_diagonal,
+    matrix_sizes,
+    row_minus_column,
+    spread_band,
+    take_band,
+    zero_like,
+)
 from yobx.lowering.legalise import legal
-from yobx.tensorflow.ops._op import ALL, MOVABLE, constant, rank, unsupported
+from yobx.tensorflow.ops._op import (
+    ALL,
+    MOVABLE,
+    attr,
+    constant,
+    rank,
+    require_constant,
+    unsupported,
+)
 from yobx.tensorflow.register import register_tf_op_converter
 from yobx.xbuilder import GraphBuilder
 
 
 def _distance(g: GraphBuilder, x: str) -> str:
     """Return ``column - row`` for the last two axes of ``x``."""
-    rows, columns = (g.op.Squeeze(g.op.Shape(x, start=s, end=e)) for s, e in ((-2, -1), (-1, None)))
-    return row_minus_column(g, rows, columns)
+    return row_minus_column(g, *matrix_sizes(g, x))
 
 
 def _limit(g: GraphBuilder, op: Any, index: int) -> str:
@@ -75,23 +91,31 @@ def convert_matrix_diag_part(
     return str(g.op.Identity(value, outputs=outputs[:1], name=op.name))
 
 
-def _single_diagonal(g: GraphBuilder, op: Any, index: int) -> int:
-    k = constant(g, op, index)
-    if k is None or np.unique(k).size != 1:
-        unsupported(op, "one diagonal, known while converting, is supported", f"k={k}")
-    return int(np.ravel(k)[0])
+def _band(g: GraphBuilder, op: Any, index: int) -> Band:
+    """Return the band that an input names."""
+    k = np.ravel(require_constant(g, op, index, "k"))
+    if k.size not in (1, 2):
+        unsupported(op, "k is one diagonal or the lowest and the highest one", f"k={k}")
+    align = str(attr(op, "align", "LEFT_LEFT"))
+    above, _, below = align.partition("_")
+    return Band(int(k[0]), int(k[-1]), left_above=above == "LEFT", left_below=below == "LEFT")
 
 
 @register_tf_op_converter(("MatrixDiagV2", "MatrixDiagV3"), dtypes=ALL)
 def convert_matrix_diag_v3(
     g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any
 ) -> str:
-    """Vectors as one diagonal of matrices of a given size, the rest filled with a value."""
-    k = _single_diagonal(g, op, 1)
+    """Vectors as diagonals of matrices of a given size, the rest filled with a value."""
+    band = _band(g, op, 1)
     x, padding = op.inputs[0].name, op.inputs[4].name
     n = rank(g, op, 0)
     length = shapes.shape_of(g, x, n - 1)
-    rows, columns = (_matrix_size(g, op, i, length, k) for i in (2, 3))
+    rows, columns = (_matrix_size(g, op, i, length, band) for i in (2, 3))
+    if band.low != band.high:
+        sizes = shapes.scalar(g, rows), shapes.scalar(g, columns)
+        wide, inside = spread_band(g, x, sizes, band)
+        return str(legal(g).Where(inside, wide, padding, outputs=outputs[:1], name=op.name))
+    k = band.low
     distance = row_minus_column(g, shapes.scalar(g, rows), shapes.scalar(g, columns))
     one, zero = np.array(1, np.int64), np.array(0, np.int64)
     position = g.op.Range(zero, shapes.scalar(g, columns if k < 0 else rows), one)
@@ -105,7 +129,7 @@ def convert_matrix_diag_v3(
     return str(legal(g).Where(where, wide, padding, outputs=outputs[:1], name=op.name))
 
 
-def _matrix_size(g: GraphBuilder, op: Any, index: int, length: str, k: int) -> str:
+def _matrix_size(g: GraphBuilder, op: Any, index: int, length: str, band: Band) -> str:
     """Return the number of rows (input 2) or columns (input 3).
 
     Either is given, or the least that fits; if neither is given, the matrix is square.
@@ -116,9 +140,10 @@ def _matrix_size(g: GraphBuilder, op: Any, index: int, length: str, k: int) -> s
     if int(given) >= 0:
         return g.make_initializer(None, np.array([int(given)], np.int64))
     other = constant(g, op, 5 - index)
-    extra = max(-k, 0) if index == 2 else max(k, 0)
+    needed = max(-band.high, 0), max(band.low, 0)
+    extra = needed[index - 2]
     if other is not None and int(other) < 0:
-        extra = abs(k)
+        extra = max(needed)
     return str(g.op.Add(length, np.array([extra], np.int64)))
 
 
@@ -126,9 +151,15 @@ def _matrix_size(g: GraphBuilder, op: Any, index: int, length: str, k: int) -> s
 def convert_matrix_diag_part_v3(
     g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any
 ) -> str:
-    """One diagonal of each matrix."""
-    k = _single_diagonal(g, op, 1)
+    """One diagonal of each matrix, or a band with the diagonals as rows."""
+    band = _band(g, op, 1)
     x = op.inputs[0].name
+    if band.low != band.high:
+        taken, inside = take_band(g, x, band)
+        return str(
+            legal(g).Where(inside, taken, op.inputs[2].name, outputs=outputs[:1], name=op.name)
+        )
+    k = band.low
     if k:
         axis = np.array([-1 if k > 0 else -2], np.int64)
         start, end = np.array([abs(k)], np.int64), np.array([np.iinfo(np.int64).max], np.int64)
@@ -138,9 +169,13 @@ def convert_matrix_diag_part_v3(
 
 @register_tf_op_converter(("MatrixSetDiag", "MatrixSetDiagV2", "MatrixSetDiagV3"), dtypes=ALL)
 def convert_set_diag(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
-    """Matrices with one diagonal replaced."""
-    k = 0 if op.type == "MatrixSetDiag" else _single_diagonal(g, op, 2)
+    """Matrices with one diagonal or a band replaced."""
+    band = Band(0, 0) if op.type == "MatrixSetDiag" else _band(g, op, 2)
     x, diagonal = op.inputs[0].name, op.inputs[1].name
+    if band.low != band.high:
+        wide, inside = spread_band(g, diagonal, matrix_sizes(g, x), band)
+        return str(legal(g).Where(inside, wide, x, outputs=outputs[:1], name=op.name))
+    k = band.low
     distance = _distance(g, x)
     zero, one = np.array(0, np.int64), np.array(1, np.int64)
     axis = 0 if k < 0 else 1

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
+from yobx.lowering.dtypes import numpy_dtype
 from yobx.lowering.legalise import legal
 from yobx.lowering.transcendental import const
 from yobx.tensorflow.ops._op import FLOATS, attr, rank, unsupported
@@ -116,20 +118,26 @@ def _symmetric(
 ) -> str:
     """Emit rounding with the larger of the two scales that the range asks for."""
     low, high = limits
+    emit = legal(g)
     bottom, top = (const(g, x, v) for v in levels)
     zero = const(g, x, 0)
-    big = const(g, x, float(np.finfo(np.float32).max) if x else 0)
-    by_high = legal(g).Where(legal(g).Greater(high, zero), legal(g).Div(top, high), big)
-    scale = by_high
+    # What TensorFlow scales with where a side of the range says nothing.
+    big = const(g, x, float(ml_dtypes.finfo(numpy_dtype(g.get_type(x))).max))
+    scale = emit.Where(emit.Greater(high, zero), emit.Div(top, high), big)
+    inverse = emit.Div(high, top)
+    least, most = emit.Mul(bottom, inverse), high
     if levels[0] < 0:
-        by_low = legal(g).Where(legal(g).Less(low, zero), legal(g).Div(bottom, low), big)
-        scale = legal(g).Min(by_low, by_high)
-    least, most = legal(g).Div(bottom, scale), legal(g).Div(top, scale)
+        by_low = emit.Where(emit.Less(low, zero), emit.Div(bottom, low), big)
+        wide = emit.Less(by_low, scale)
+        scale = emit.Where(wide, by_low, scale)
+        inverse = emit.Where(wide, emit.Div(low, bottom), inverse)
+        least = emit.Where(wide, low, emit.Mul(bottom, inverse))
+        most = emit.Where(wide, emit.Mul(top, inverse), high)
     given = bool(attr(op, "range_given"))
-    kept = legal(g).Max(legal(g).Min(x, most), least) if given else x
-    steps = legal(g).Mul(kept, scale)
+    kept = emit.Max(emit.Min(x, most), least) if given else x
+    steps = emit.Mul(kept, scale)
     if str(attr(op, "round_mode", "HALF_TO_EVEN")) == "HALF_UP":
-        level = legal(g).Floor(legal(g).Add(steps, const(g, x, 0.5)))
+        level = emit.Floor(emit.Add(steps, const(g, x, 0.5)))
     else:
-        level = legal(g).Round(steps)
-    return str(legal(g).Div(level, scale, outputs=outputs, name=op.name))
+        level = emit.Round(steps)
+    return str(emit.Mul(level, inverse, outputs=outputs, name=op.name))

@@ -8,6 +8,7 @@ import numpy as np
 
 from yobx.lowering import shapes, text
 from yobx.lowering.casts import cast
+from yobx.lowering.legalise import legal
 from yobx.tensorflow.ops._op import (
     BOOL,
     INTS,
@@ -209,11 +210,40 @@ def convert_to_number(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], 
 
 @register_tf_op_converter("AsString", dtypes=(*STRING, *INTS, *UINTS, *BOOL))
 def convert_as_string(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
-    """Integers and booleans as text."""
-    x = op.inputs[0].name
-    if int(attr(op, "width", -1)) > 0 or str(attr(op, "fill", "")):
-        unsupported(op, "text cannot be filled up to a width", f"width={attr(op, 'width')}")
-    if op.inputs[0].dtype.name == "bool":
+    """Integers and booleans as text; ``fill`` is a flag of C's ``printf``, for integers."""
+    x, dtype = op.inputs[0].name, op.inputs[0].dtype
+    if dtype.name == "bool":
         words = np.array("true", object), np.array("false", object)
         return str(g.op.Where(x, *words, outputs=outputs[:1], name=op.name))
-    return cast(g, x, "string", outputs=outputs[:1])
+    fill, width = str(attr(op, "fill", "")), int(attr(op, "width", -1))
+    if fill not in ("", " ", "+", "-", "0"):
+        unsupported(op, "fill must be one of '', ' ', '+', '-' and '0'", f"fill={fill!r}")
+    if width <= 0 and fill not in (" ", "+"):
+        return cast(g, x, "string", outputs=outputs[:1])
+    wide = cast(g, x, np.uint64 if dtype.name == "uint64" else np.int64)
+    negative = None if dtype.is_unsigned else g.op.Less(wide, np.array(0, np.int64))
+    size = wide if negative is None else g.op.Where(negative, g.op.Neg(wide), wide)
+    # The least integer is its own negative: its bits are the right unsigned number.
+    digits = cast(g, cast(g, size, np.uint64), "string")
+    plus = np.array(fill if fill in (" ", "+") and not dtype.is_unsigned else "", object)
+    sign: Any = plus if negative is None else g.op.Where(negative, np.array("-", object), plus)
+    if width <= 0:
+        return str(g.op.StringConcat(sign, digits, outputs=outputs[:1], name=op.name))
+    used = _digit_count(g, cast(g, size, np.uint64))
+    signs = np.array([len(str(plus)), 1], np.int64)
+    mark = signs[:1] if negative is None else g.op.Gather(signs, cast(g, negative, np.int64))
+    free = g.op.Sub(np.array(width, np.int64), g.op.Add(used, mark))
+    fills = np.array([("0" if fill == "0" else " ") * k for k in range(width)], object)
+    gap = g.op.Gather(fills, g.op.Max(free, np.array(0, np.int64)))
+    parts = {"0": (sign, gap, digits), "-": (sign, digits, gap)}.get(fill, (gap, sign, digits))
+    joined = g.op.StringConcat(parts[0], parts[1])
+    return str(g.op.StringConcat(joined, parts[2], outputs=outputs[:1], name=op.name))
+
+
+def _digit_count(g: GraphBuilder, x: str) -> str:
+    """Return how many decimal digits unsigned integers have."""
+    powers = np.array([10**k for k in range(1, 20)], np.uint64)
+    column = g.op.Unsqueeze(x, np.array([-1], np.int64))
+    reached = cast(g, g.op.Not(legal(g).Less(column, powers)), np.int64)
+    count = g.op.ReduceSum(reached, np.array([-1], np.int64), keepdims=0)
+    return str(g.op.Add(count, np.array(1, np.int64)))

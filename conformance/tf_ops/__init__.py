@@ -1,0 +1,48 @@
+"""Cases of single TensorFlow operations: every dtype and every value of every attribute."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from conformance.tf_ops.cases import Case
+
+__all__ = ["SUBJECTS", "cases"]
+
+#: Modules with cases.
+SUBJECTS = (
+    "casts",
+    "contractions",
+    "control_flow",
+    "drawn",
+    "elementwise",
+    "frames",
+    "gradients",
+    "grouping",
+    "linalg",
+    "quantized",
+    "rearranging",
+    "recurrent",
+    "special",
+    "spectral",
+    "state",
+    "text",
+    "rows_attributes",
+    "rows_functions",
+    "rows_moves",
+    "rows_numbers",
+    "rows_rare",
+)
+
+
+@cache
+def cases(subject: str) -> tuple[Case, ...]:
+    """Every case of one module.
+
+    Args:
+        subject: One of `SUBJECTS`.
+    """
+    module = import_module(f"{__name__}.{subject}")
+    return tuple(module.cases())

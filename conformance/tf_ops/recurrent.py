@@ -1,0 +1,53 @@
+"""Recurrent layers become one node where their body is exactly that layer, else they stay loops."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import keras
+import numpy as np
+
+from conformance.tf_ops.cases import Arg, Case
+
+SIZES = ({"n": 5, "t": 7}, {"n": 1, "t": 1})
+LAYERS = keras.layers
+
+
+def randomised(layer: Any, width: int = 3) -> Any:
+    """Return the layer with weights of which none is zero."""
+    rng = np.random.default_rng(7)
+    layer(np.zeros((1, 2, width), np.float32))
+    for weight in layer.weights:
+        weight.assign(rng.uniform(-0.8, 0.8, weight.shape))
+    return layer
+
+
+FUSED: dict[str, tuple[str, Any]] = {
+    "lstm": ("LSTM", LAYERS.LSTM(5)),
+    "lstm_all": ("LSTM", LAYERS.LSTM(5, return_sequences=True, return_state=True)),
+    "lstm_backwards": ("LSTM", LAYERS.LSTM(4, go_backwards=True, return_sequences=True)),
+    "lstm_no_bias": ("LSTM", LAYERS.LSTM(4, use_bias=False)),
+    "gru": ("GRU", LAYERS.GRU(5)),
+    "gru_all": ("GRU", LAYERS.GRU(5, return_sequences=True, return_state=True)),
+    "gru_no_bias": ("GRU", LAYERS.GRU(4, use_bias=False)),
+    "rnn": ("RNN", LAYERS.SimpleRNN(5)),
+    "rnn_all": ("RNN", LAYERS.SimpleRNN(5, return_sequences=True, return_state=True)),
+    "both_ways": ("LSTM", LAYERS.Bidirectional(LAYERS.LSTM(3, return_sequences=True))),
+    "both_ways_gru": ("GRU", LAYERS.Bidirectional(LAYERS.GRU(3), merge_mode="sum")),
+}
+LOOPS: dict[str, Any] = {
+    "reset_before": LAYERS.GRU(4, reset_after=False),
+    "hard": LAYERS.LSTM(4, recurrent_activation="hard_sigmoid"),
+    "relu": LAYERS.LSTM(4, activation="relu"),
+    "rnn_relu": LAYERS.SimpleRNN(4, activation="relu"),
+    "linear": LAYERS.GRU(4, activation=None),
+}
+
+
+def cases() -> list[Case]:
+    arg = Arg("float32", ("n", "t", 3), -2, 2)
+    layers = {**{k: v[1] for k, v in FUSED.items()}, **LOOPS}
+    return [
+        Case(name, randomised(layer).__call__, (arg,), ulps=32, floor=1.0, bindings=SIZES)
+        for name, layer in layers.items()
+    ]

@@ -1,0 +1,17 @@
+"""The cases of single operations: every dtype and every value of an attribute."""
+
+from __future__ import annotations
+
+import pytest
+
+from conformance.tf_ops import SUBJECTS, cases
+from conformance.tf_ops.cases import Case, check
+
+CASES = [(subject, case) for subject in SUBJECTS for case in cases(subject) if not case.repeats]
+
+
+@pytest.mark.parametrize(
+    "case", [pytest.param(case, id=f"{subject}/{case.name}") for subject, case in CASES]
+)
+def test_case(case: Case) -> None:
+    check(case)
