@@ -27,7 +27,8 @@ MATRICES = [
     *(Row("TridiagonalSolve", {"diagonals": Arg("float32", ("n", 3, 4), 1, 4,
           values=(1, -1, 2, 0, 5, 6, -7, 5, 0, 2, 1, -1)), "rhs": Arg("float32", ("n", 4, 2))},
           {"partial_pivoting": pivot}, tag=str(pivot),
-          refuses={"perturb_singular=True": "singular matrices are not perturbed"}, **NEAR) for pivot in (True, False)),
+          refuses={"perturb_singular=True": "singular matrices are not perturbed"}, **NEAR)
+      for pivot in (True, False)),
 ]  # fmt: skip
 X = Arg("float32", ("n", 7), 0.1, 6)
 UNIT = Arg("float32", ("n", 7), 0.02, 0.98)
