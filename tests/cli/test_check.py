@@ -19,6 +19,13 @@ def test_text(in_files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "seed 5" in text
 
 
+def test_static_tells_which_sizes_stay_open(
+    in_files: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["check", "model.keras", "--static"]) == ExitCode.OK
+    assert "features: float32[features_dim0, 4]. Give them" in capsys.readouterr().err
+
+
 def test_json(in_files: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     target = tmp_path / "report.json"
     assert main(["check", "model.keras", "--json", str(target)]) == ExitCode.OK

@@ -51,6 +51,21 @@ def test_quiet_and_static(
     assert _sizes(model.graph.input[0]) == [3, 4]
 
 
+@pytest.mark.parametrize("more", [[], ["--check"]])
+def test_static_tells_which_sizes_stay_open(
+    in_files: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], more: list[str]
+) -> None:
+    command = ["convert", "model.keras", "-o", str(tmp_path / "model.onnx"), "--static", *more]
+    assert main(command) == ExitCode.OK
+    note = (
+        "note: --static cannot fix sizes that neither the model nor --input gives: "
+        'features: float32[features_dim0, 4]. Give them, as in --input "features:float32[1,4]".'
+    )
+    assert note in capsys.readouterr().err.splitlines()
+    assert main([*command, "--input", "features:float32[1,4]"]) == ExitCode.OK
+    assert "--static cannot" not in capsys.readouterr().err
+
+
 def test_check_writes_and_compares(
     in_files: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -11,12 +11,15 @@ from yobx.cli.console import Screen
 from yobx.cli.outcome import ExitCode
 from yobx.cli.source import prepare
 from yobx.cli.specs import parse_bindings
+from yobx.cli.values import describe_value
 from yobx.errors import ArgumentError
 
 if TYPE_CHECKING:
+    import onnx
+
     from yobx.verification import ConversionReport
 
-__all__ = ["describe", "exit_code", "run"]
+__all__ = ["describe", "exit_code", "run", "tell_open_sizes"]
 
 # Phases before there is a model to compare.
 _BEFORE_COMPARISON = {"import", "trace", "convert"}
@@ -35,16 +38,18 @@ def run(options: argparse.Namespace, screen: Screen) -> ExitCode:
     bindings = parse_bindings(options.bind or ())
     with screen.stage(f"loading {options.model}"):
         source = prepare(options)
-    from yobx.verification import check_conversion
+    from yobx.verification import run_check
 
     with screen.stage("converting and comparing with the original"):
-        report = check_conversion(
+        result = run_check(
             source.model,
             source.args,
             bindings=bindings or None,
             seed=options.seed,
             **source.options,
         )
+    report = result.report
+    tell_open_sizes(options, result.model, screen)
     text = json.dumps(report.as_dict(), indent=2)
     if options.json == "-":
         screen.line(text)
@@ -57,6 +62,30 @@ def run(options: argparse.Namespace, screen: Screen) -> ExitCode:
 
         Path(options.html).write_text(render_page([report]), encoding="utf-8")
     return exit_code(report)
+
+
+def tell_open_sizes(
+    options: argparse.Namespace, model: onnx.ModelProto | None, screen: Screen
+) -> None:
+    """Say which sizes ``--static`` could not fix: neither the model nor ``--input`` gives them.
+
+    Args:
+        options: The parsed command line.
+        model: The converted model, if there is one.
+        screen: Where it is said.
+    """
+    if not options.static or model is None:
+        return
+    for value in model.graph.input:
+        dims = value.type.tensor_type.shape.dim
+        if any(dim.dim_param for dim in dims):
+            shown = describe_value(value)
+            sizes = ",".join(str(dim.dim_value or 1) for dim in dims)
+            example = shown.partition("[")[0].replace(": ", ":")
+            screen.note(
+                "note: --static cannot fix sizes that neither the model nor --input gives: "
+                f'{shown}. Give them, as in --input "{example}[{sizes}]".'
+            )
 
 
 def describe(report: ConversionReport, screen: Screen) -> None:

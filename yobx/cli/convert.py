@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from yobx.cli.check import describe, exit_code
+from yobx.cli.check import describe, exit_code, tell_open_sizes
 from yobx.cli.console import Screen
 from yobx.cli.outcome import ExitCode
 from yobx.cli.source import prepare
@@ -52,6 +52,7 @@ def run(options: argparse.Namespace, screen: Screen) -> ExitCode:
         with screen.stage("converting and comparing with the original"):
             result = run_check(source.model, source.args, filename=str(output), **source.options)
         describe(result.report, screen)
+        tell_open_sizes(options, result.model, screen)
         if result.model is not None and output.is_file():
             _show_model(result.model, output, screen)
         return exit_code(result.report)
@@ -61,6 +62,7 @@ def run(options: argparse.Namespace, screen: Screen) -> ExitCode:
     options_for_it = {"verbose": 0 if options.quiet else 1, **layout, **source.options}
     model = to_onnx(source.model, source.args, filename=str(output), **options_for_it)
     _show_model(model, output, screen)
+    tell_open_sizes(options, model, screen)
     return ExitCode.OK
 
 
