@@ -144,7 +144,8 @@ def judge(cells: Iterable[Cell], known: Mapping[str, Known]) -> list[str]:
     """Say what is not as declared.
 
     A refusal at conversion is an honest answer and needs no declaration; a model that is broken or
-    wrong does, and a declared cell that behaves otherwise has to leave the file.
+    wrong does, and a declared cell that behaves otherwise has to leave the file. A pattern says
+    nothing about cells that the framework itself does not run.
 
     Args:
         cells: Results.
@@ -156,6 +157,8 @@ def judge(cells: Iterable[Cell], known: Mapping[str, Known]) -> list[str]:
     surprises = []
     for cell in cells:
         entry = declared(cell.name, known)
+        if entry is not None and entry.cell != cell.name and cell.verdict is Verdict.SOURCE:
+            continue
         if entry is not None and cell.verdict is not entry.verdict:
             surprises.append(f"{cell.name}: {cell.verdict}, declared {entry.verdict}")
         elif entry is None and cell.verdict in {Verdict.BROKEN, Verdict.WRONG}:

@@ -69,6 +69,13 @@ def test_a_pattern_declares_several_cells_and_a_name_comes_first() -> None:
     assert [entry and entry.reason for entry in found] == ["jax*/a_*_c", "jax/a_b_c", None]
 
 
+def test_a_pattern_says_nothing_of_what_the_framework_does_not_run() -> None:
+    known = {text: Known(text, Verdict.WRONG, "why") for text in ("jax/a_*", "jax/b")}
+    cells = [Cell(f"jax/{name}", "x", Verdict.SOURCE) for name in ("a_1", "b")]
+    cells.append(Cell("jax/a_2", "x", Verdict.PASS))
+    assert [text.partition(":")[0] for text in judge(cells, known)] == ["jax/b", "jax/a_2"]
+
+
 def test_brackets_in_a_name_are_no_pattern() -> None:
     known = {"ops.abs[static]": Known("ops.abs[static]", Verdict.WRONG, "why")}
     assert declared("ops.abs[static]", known) is known["ops.abs[static]"]
