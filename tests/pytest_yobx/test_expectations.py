@@ -243,3 +243,19 @@ def test_a_fault_of_yobx_is_not_what_was_expected(pytester):
     result.stdout.fnmatch_lines(
         ["yobx: INTERNAL ERROR in the phase values*", "*NameError: name 'undefined' is not *"]
     )
+
+
+def test_the_opset_of_a_failing_conversion_is_the_one_asked_for(pytester):
+    write_repository(pytester, ["convert"])
+    for scope, flags, expected in (
+        ("<20", (), {"failed": 1}),
+        (">=20", (), {"xfailed": 1}),
+        ("<20", ("--yobx-target-opset", "18"), {"xfailed": 1}),
+        (">=20", ("--yobx-target-opset", "18"), {"failed": 1}),
+        ("<20", ("--yobx-target-opset", "18,21"), {"xfailed": 1, "failed": 1}),
+    ):
+        (pytester.path / "expected.toml").write_text(
+            'schema = 1\n[[expect]]\ncase = "zoo:convert*"\nphase = "convert"\n'
+            f'reason = "known"\nscope = {{ opset = "{scope}" }}\n'
+        )
+        run(pytester, *FLAGS, *flags).assert_outcomes(passed=1, **expected)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -138,6 +140,8 @@ def _convert(
         model = source.convert(declared, watched.options)
     seconds = time.perf_counter() - start
     report.framework = source.framework
+    if attempt.error is not None and source.framework != "onnx":
+        report.opset = _asked_opset(options)  # of no model, but a failure belongs to it
     if isinstance(attempt.error, TraceError):
         report.phase("trace").seconds = seconds
         phases.fail("trace", str(attempt.error), attempt.error)
@@ -157,6 +161,18 @@ def _convert(
     report.nodes = len(model.graph.node)
     main = (o.version for o in model.opset_import if o.domain in {"", "ai.onnx"})
     report.opset = next(main, 0)
+
+
+def _asked_opset(options: CheckOptions) -> int:
+    """The opset that a conversion was asked for, 0 for what is none."""
+    from yobx.tensorflow import to_onnx
+
+    asked: Any = options.target_opset
+    if isinstance(asked, Mapping):
+        asked = asked.get("", asked.get("ai.onnx"))
+    if asked is None:
+        asked = inspect.signature(to_onnx).parameters["target_opset"].default
+    return asked if isinstance(asked, int) else 0
 
 
 def _load(
