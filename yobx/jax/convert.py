@@ -91,6 +91,8 @@ def to_onnx(
             lowering=_Lowering(tuple(constraints), g.opset(""), extra_converters),
         )
     program, names = traced.program, traced.names
+    if verbose and program.is_sharded:
+        progress.note("shardings are left out: an ONNX model runs on one device.")
     with progress.stage("converting"):
         inputs = _declare_all(g, traced)
         kept = [inputs[i]() for i in program.kept]
@@ -231,6 +233,8 @@ def _lower(
             return fn(*args, **kwargs)
         return parameters.call(arrays[: len(weights)], *args, **kwargs)
 
+    title = getattr(fn, "__name__", type(fn).__name__)
+    flat.__name__ = flat.__qualname__ = title  # which begins JAX's name stack
     symbols = sorted({d for shape in shapes for d in shape if isinstance(d, str)})
     try:
         scope = export.SymbolicScope(lowering.constraints)
@@ -254,7 +258,6 @@ def _lower(
             if symbols
             else ""
         )
-        title = getattr(fn, "__name__", type(fn).__name__)
         raise TraceError(
             f"A function must run while JAX traces it. Received: {title!r} on "
             f"{dict(zip(names, shapes, strict=True))}, which raised {type(error).__name__}: "

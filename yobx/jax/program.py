@@ -16,15 +16,16 @@ import numpy as np
 
 from yobx.stablehlo import ir
 from yobx.stablehlo.convert import needs_expansion
-from yobx.stablehlo.markers import keep_whole
+from yobx.stablehlo.markers import keep_whole, says_something
 from yobx.stablehlo.reader import read_artifact, read_module
 
 __all__ = ["Program", "lower", "read_exported"]
 
 #: Attribute by which JAX tells the arguments of ``main`` that are sizes.
 _SIZE = "jax.global_constant"
-#: Dialects whose operations a module may have without being exported.
-_DIALECTS = ("stablehlo.", "chlo.", "func.")
+#: What the names of operations begin with that a module may have without being exported.
+_DIALECTS = ("stablehlo.", "chlo.", "func.", "sdy.sharding_constraint")
+_SHARDINGS = ("sdy.sharding", "mhlo.sharding")
 
 
 @dataclass(frozen=True)
@@ -43,15 +44,24 @@ class Program:
     kept: Sequence[int]
     tree: Any
 
+    @property
+    def is_sharded(self) -> bool:
+        """Whether the module says on which devices some values are to be."""
+        attributes = [name for a in self.module.main.argument_attributes for name in a]
+        operations = (o for f in self.module.functions.values() for o in f.body.walk())
+        return any(name in _SHARDINGS for name in attributes) or any(
+            "harding" in str(o.attributes.get("call_target_name", o.name)) for o in operations
+        )
+
 
 def read_exported(exported: Any) -> Program:
-    """Read a ``jax.export.Exported``."""
-    return Program(
-        read_artifact(exported.mlir_module_serialized),
-        exported.in_avals,
-        exported.module_kept_var_idx,
-        exported.out_tree,
-    )
+    """Read a ``jax.export.Exported``; one for several platforms is that for the CPU, or any."""
+    module = read_artifact(exported.mlir_module_serialized)
+    if len(exported.platforms) > 1:
+        platforms = [str(platform).lower() for platform in exported.platforms]
+        index = platforms.index("cpu") if "cpu" in platforms else 0
+        _fix_first(module.main.body, np.array(index, dtype=np.int32))
+    return Program(module, exported.in_avals, exported.module_kept_var_idx, exported.out_tree)
 
 
 def lower(
@@ -76,6 +86,9 @@ def lower(
     from jax import export
 
     traced = jax.jit(function).trace(*specs)
+    if says_something(traced.jaxpr.jaxpr):
+        function = keep_whole(function)
+        traced = jax.jit(function).trace(*specs)
     program = _in_memory(traced.lower(lowering_platforms=("cpu",)), specs)
     if program is None or needs_expansion(program.module, opset, extra_converters=extra_converters):
         exported = export.export(jax.jit(keep_whole(function)), platforms=("cpu",))(*specs)
@@ -136,3 +149,11 @@ def _read_sizes(
     body.arguments[:] = arguments
     body.operations[:0] = made
     return True
+
+
+def _fix_first(body: ir.Block, value: np.ndarray[Any, Any]) -> None:
+    """Give the first argument a value: it is no argument any more."""
+    argument = body.arguments.pop(0)
+    constant = ir.Operation("stablehlo.constant", [], {"value": value}, results=[argument])
+    argument.owner, argument.index = constant, 0
+    body.operations.insert(0, constant)

@@ -13,7 +13,7 @@ from typing import Any
 from yobx.lowering.kernels import has_kernel
 from yobx.onnx_optim import TensorType
 
-__all__ = ["MARKED", "OPERATORS", "keep_whole", "marker_name", "stays_whole"]
+__all__ = ["MARKED", "OPERATORS", "keep_whole", "marker_name", "says_something", "stays_whole"]
 
 #: Primitive -> the ONNX operator that makes it worth keeping whole.
 OPERATORS = {
@@ -31,6 +31,9 @@ OPERATORS = {
 MARKED = frozenset((*OPERATORS, "erfc"))
 #: CHLO operations whose expansion is what XLA computes, to the last bit.
 _EXPANDED = ("erfc", "next_after")
+#: Primitives that tell the user about values and compute nothing.
+_SPEECH = frozenset(("debug_callback", "debug_print"))
+_REWRITTEN = MARKED | _SPEECH
 _WITH_BODIES = frozenset(("scan", "while", "cond", "jit"))
 _INLINED = {
     "custom_jvp_call": "call_jaxpr",
@@ -73,20 +76,27 @@ def keep_whole(function: Callable[..., Any]) -> Callable[..., Any]:
         function: A JAX function; any pytrees in and out.
 
     Returns:
-        A function with the same arguments and results, to be exported or lowered.
+        A function with the same name, arguments and results, to be exported or lowered. It says
+        nothing, where the function prints or calls back for debugging.
     """
 
     def kept(*args: Any, **kwargs: Any) -> Any:
         import jax
 
         closed, shapes = jax.make_jaxpr(function, return_shape=True)(*args, **kwargs)
-        if not any(name in MARKED for name in _primitives(closed.jaxpr)):
+        if not any(name in _REWRITTEN for name in _primitives(closed.jaxpr)):
             return function(*args, **kwargs)
         leaves = jax.tree.leaves((args, kwargs))
         results = _Evaluation().run(closed.jaxpr, closed.consts, leaves)
         return jax.tree.unflatten(jax.tree.structure(shapes), results)
 
+    kept.__name__ = kept.__qualname__ = getattr(function, "__name__", "kept")
     return kept
+
+
+def says_something(jaxpr: Any) -> bool:
+    """Whether a jaxpr prints or calls back for debugging, which :func:`keep_whole` leaves out."""
+    return any(name in _SPEECH for name in _primitives(jaxpr))
 
 
 def _primitives(jaxpr: Any) -> Iterator[str]:
@@ -122,6 +132,8 @@ class _Evaluation:
 
     def _bind(self, equation: Any, operands: list[Any]) -> list[Any]:
         primitive, parameters = equation.primitive, equation.params
+        if primitive.name in _SPEECH:
+            return []
         if primitive.name in MARKED:
             return self._marked(primitive, parameters, operands)
         if primitive.name in _INLINED:
@@ -161,7 +173,7 @@ class _Evaluation:
     def _rewrite_jaxpr(self, closed: Any) -> Any:
         import jax
 
-        if not any(name in MARKED for name in _primitives(closed.jaxpr)):
+        if not any(name in _REWRITTEN for name in _primitives(closed.jaxpr)):
             return closed
 
         def body(*arguments: Any) -> list[Any]:

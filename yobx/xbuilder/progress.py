@@ -42,6 +42,15 @@ class Progress:
         seconds = time.perf_counter() - start
         self._console.print(f"{title}: {seconds:.2f} s", highlight=False, markup=False)
 
+    def note(self, text: str) -> None:
+        """Says something about the model.
+
+        Args:
+            text: A sentence.
+        """
+        if self._console is not None:
+            self._console.print(f"note: {text}", highlight=False, markup=False)
+
     @contextmanager
     def operations(self, total: int) -> Iterator[None]:
         """Shows a bar that :meth:`advance` moves.

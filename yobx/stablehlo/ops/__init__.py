@@ -10,6 +10,7 @@ _MODULES = (
     "bits",
     "broadcasting",
     "calls",
+    "collectives",
     "comparison",
     "complex",
     "control_flow",

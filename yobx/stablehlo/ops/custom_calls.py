@@ -1,4 +1,4 @@
-"""Custom calls that JAX emits on CPU; those that only annotate pass their operands through."""
+"""Custom calls that JAX emits on CPU, and shardings: what only annotates passes its operands on."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from yobx.stablehlo.registry import register_stablehlo_op_converter
 from yobx.stablehlo.tensor import Tensor
 
 _ANNOTATIONS = (
+    "sdy.sharding_constraint",
     "custom_call.Sharding",
     "custom_call.annotate_device_placement",
     "custom_call.xla.sdy.FuncResultSharding",
