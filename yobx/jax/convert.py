@@ -14,6 +14,7 @@ import onnx
 
 from yobx.errors import ArgumentError, ConversionError, TraceError, YobxError
 from yobx.jax.arguments import Call, name_leaves, path_labels, read_call, resolve_shapes
+from yobx.jax.keras_models import is_keras_layer, keras_input_names, keras_output_names
 from yobx.jax.parameters import Parameters, find_parameters
 from yobx.jax.program import Program, lower, read_exported
 from yobx.lowering.opsets import DEFAULT_OPSET
@@ -44,10 +45,10 @@ def to_onnx(
     """Converts a JAX function to ONNX; TensorFlow is not needed.
 
     Args:
-        fn: A function of arrays or pytrees of arrays; a Flax NNX, bound Linen or Equinox module or
-            another callable pytree, a partial function, or a method of one, whose arrays become
-            initializers named by their tree paths; a ``jax.export.Exported``, its serialized bytes,
-            or the path of a file that holds them.
+        fn: A function of arrays or pytrees of arrays; a Flax NNX, bound Linen or Equinox module, a
+            Keras model on the JAX backend or another callable pytree, a partial function, or a
+            method of one, whose arrays become initializers named by their tree paths; a
+            ``jax.export.Exported``, its serialized bytes, or the path of a file that holds them.
         args: Tuple of example arguments: arrays, ``jax.ShapeDtypeStruct`` (also with symbolic
             sizes), ``onnx.ValueInfoProto``, in any pytrees. Other leaves are constants.
         kwargs: Keyword arguments.
@@ -97,7 +98,8 @@ def to_onnx(
         inputs = _declare_all(g, traced)
         kept = [inputs[i]() for i in program.kept]
         results = convert_module(g, program.module, kept, extra_converters=extra_converters)
-    for name, parts in zip(_output_names(program.tree, names), results, strict=True):
+    outputs = _output_names(fn, program.tree, names)
+    for name, parts in zip(outputs, results, strict=True):
         g.make_tensor_output(name, source=_joined(g, parts))
     with progress.stage("finishing and checking"):
         return g.to_onnx(passes=_passes(passes), filename=filename)
@@ -166,7 +168,9 @@ def _trace(
         )
     call = read_call(args, kwargs)
     leaves = list(call.leaves.values())
-    names = name_leaves(fn, leaves, input_names)
+    if input_names is None and is_keras_layer(fn):
+        input_names = keras_input_names(fn, leaves)
+    names = name_leaves(fn.call if is_keras_layer(fn) else fn, leaves, input_names)
     shapes = resolve_shapes(dynamic_shapes, call, names)
     parameters = find_parameters(fn)
     program = _lower(fn, call, names, shapes, lowering, parameters=parameters)
@@ -323,9 +327,13 @@ def _joined(g: GraphBuilder, parts: Sequence[str]) -> str:
     return str(g.op.Concat(*(g.op.Unsqueeze(p, last) for p in parts), axis=-1))
 
 
-def _output_names(tree: Any, inputs: Sequence[str]) -> list[str]:
-    """Keys of the result, or ``output_<position>``."""
+def _output_names(fn: Any, tree: Any, inputs: Sequence[str]) -> list[str]:
+    """Keys of the result, or ``output_<position>``; names that a Keras model declares."""
     import jax
+
+    declared = keras_output_names(fn, tree) if is_keras_layer(fn) else None
+    if declared is not None and len({*declared, *inputs}) == len(declared) + len(inputs):
+        return declared
 
     results = jax.tree.unflatten(tree, list(range(tree.num_leaves)))
     pairs, _ = jax.tree_util.tree_flatten_with_path(results)

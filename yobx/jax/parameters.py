@@ -1,7 +1,7 @@
 """Weights that a model holds: they become named initializers, not anonymous constants.
 
-Flax NNX modules, bound Linen modules, Equinox modules and other callable pytrees, partial functions
-and methods of all these are taken apart into their arrays and a function of them.
+Flax NNX modules, bound Linen modules, Equinox modules and other callable pytrees, Keras models,
+partial functions and methods of all these are taken apart into their arrays and a function of them.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from .arguments import path_labels
+from .keras_models import is_keras_layer, keras_parts
 
 __all__ = ["Parameters", "find_parameters"]
 
@@ -46,6 +47,12 @@ def find_parameters(fn: Callable[..., Any]) -> Parameters | None:
     Returns:
         Its arrays, or ``None`` if it is a plain function.
     """
+    if is_keras_layer(fn):
+        values, with_values = keras_parts(fn)
+        leaves = _Leaves(values)
+        return leaves.parameters(
+            lambda arrays, *args, **kwargs: with_values(leaves.fill(arrays))(*args, **kwargs)
+        )
     owner = getattr(fn, "__self__", None)
     if owner is not None and hasattr(fn, "__func__"):
         method = fn.__func__
