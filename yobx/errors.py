@@ -22,6 +22,7 @@ __all__ = [
     "UnsupportedAttributeError",
     "UnsupportedDtypeError",
     "UnsupportedOpError",
+    "UnsupportedOpsetError",
     "VerificationError",
     "YobxError",
 ]
@@ -149,6 +150,18 @@ class UnsupportedAttributeError(ConversionError):
     def __init__(self, message: str, occurrence: OpOccurrence | None = None) -> None:
         super().__init__(message)
         self.occurrence = occurrence
+
+
+class UnsupportedOpsetError(GraphError, ConversionError):
+    """The target opset has no such operator or attribute yet; a newer one has.
+
+    Attributes:
+        since: The oldest opset that has it.
+    """
+
+    def __init__(self, message: str, *, since: int, op_type: str = "") -> None:
+        super().__init__(message, op_type=op_type)
+        self.since = since
 
 
 class VerificationError(YobxError, AssertionError):

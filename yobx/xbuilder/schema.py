@@ -9,7 +9,7 @@ from functools import lru_cache
 import onnx
 from onnx.defs import OpSchema
 
-from yobx.errors import GraphError
+from yobx.errors import GraphError, UnsupportedOpsetError
 
 __all__ = [
     "Parameter",
@@ -19,6 +19,7 @@ __all__ = [
     "has_schemas",
     "newest_opset",
     "signature",
+    "since_of_attribute",
 ]
 
 
@@ -177,8 +178,9 @@ def signature(domain: str, op_type: str, version: int) -> Signature:
         Its signature.
 
     Raises:
-        GraphError: If this opset has no such operator; the message names the lowest opset that
-            has it, or operators with similar names.
+        UnsupportedOpsetError: If the operator is newer than this opset; the message names the
+            lowest opset that has it.
+        GraphError: If there is no such operator; the message names similar ones.
     """
     operators = _history()[domain]
     label = domain or "ai.onnx"
@@ -195,9 +197,10 @@ def signature(domain: str, op_type: str, version: int) -> Signature:
             op_type=op_type,
         )
     if versions[0] > version:
-        raise GraphError(
+        raise UnsupportedOpsetError(
             f"The operator does not exist yet in this opset. Received: op_type={op_type!r}, "
             f"opset {version} of {label!r}. Try target_opset={versions[0]} or newer.",
+            since=versions[0],
             op_type=op_type,
         )
     schema = onnx.defs.get_schema(op_type, version, domain)
@@ -224,6 +227,24 @@ def signature(domain: str, op_type: str, version: int) -> Signature:
         min_outputs=schema.min_output,
         max_outputs=schema.max_output,
     )
+
+
+def since_of_attribute(sig: Signature, name: str) -> int | None:
+    """Finds the version of an operator that brings an attribute.
+
+    Args:
+        sig: An older version of it.
+        name: The attribute.
+
+    Returns:
+        The first version of the operator after this one that has it, or ``None``.
+    """
+    for version in _history()[sig.domain][sig.op_type]:
+        if version > sig.since_version:
+            schema = onnx.defs.get_schema(sig.op_type, version, sig.domain)
+            if name in schema.attributes:
+                return version
+    return None
 
 
 def _similar(op_type: str, operators: dict[str, list[int]]) -> str:

@@ -12,11 +12,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from yobx.errors import GraphError
+from yobx.errors import GraphError, UnsupportedOpsetError
 from yobx.onnx_optim.tensor_type import TensorType
 from yobx.xbuilder.dtypes import element_type
 from yobx.xbuilder.names import nearest
-from yobx.xbuilder.schema import Parameter, Signature, attribute_becomes_input
+from yobx.xbuilder.schema import (
+    Parameter,
+    Signature,
+    attribute_becomes_input,
+    since_of_attribute,
+)
 
 __all__ = ["check_outputs", "check_types", "place_parameters", "scalar_type"]
 
@@ -120,6 +125,15 @@ def _unknown_attribute(sig: Signature, name: str, value: Any) -> GraphError:
         else "it has no attributes."
     )
     text = repr(value)
+    since = since_of_attribute(sig, name)
+    if since is not None:
+        return UnsupportedOpsetError(
+            f"The operator has no attribute of this name in this opset yet. Received: "
+            f"{sig.op_type}-{sig.since_version}({name}={text[:60]}). "
+            f"Try target_opset={since} or newer.",
+            since=since,
+            op_type=sig.op_type,
+        )
     return GraphError(
         f"The operator has no attribute of this name at this opset. Received: "
         f"{sig.op_type}-{sig.since_version}({name}={text[:60]}); {advice}",
