@@ -136,7 +136,7 @@ def run_on(
 def test_a_dropped_output_is_missing() -> None:
     report = run_on(identity(1), lambda x: (x, x + 1.0), X[:, :4])
     assert report.failed_phase == "structure"
-    assert "has 1 outputs (y), the source 2" in report.text()
+    assert "has 1 output (y), the source 2" in report.text()
 
 
 def test_an_extra_output_is_unknown() -> None:

@@ -4,13 +4,23 @@ import tomllib
 from pathlib import Path
 
 import numpy as np
+import onnx
 import pytest
 from onnx import TensorProto, helper
 
-from tests.verification.models import copied, model, network, node_of, value
+from tests.verification.models import (
+    copied,
+    model,
+    network,
+    node_of,
+    set_weight,
+    value,
+    weight,
+)
 from yobx.verification import check_conversion, tolerances
 from yobx.verification.comparison import compare
 from yobx.verification.error_classes import classify
+from yobx.verification.inner_values import collector
 from yobx.verification.noise import noisy_model
 from yobx.verification.runner import Session, exposed
 from yobx.verification.sensitivity import Sensitivity
@@ -295,6 +305,135 @@ def test_a_wider_type_inside_is_allowed_what_the_source_rounds() -> None:
     assert check(want, told=True)
     assert not check(want, told=False)
     assert not check(want, told=True, factor=1 + 1e-5)
+
+
+def transform(dtype: int, *, told: bool, last: int = TensorProto.FLOAT) -> onnx.ModelProto:
+    """A dense layer between casts, in `dtype`; `told` as a converter marks what it widened."""
+    rng = np.random.default_rng(4)
+    kind = helper.tensor_dtype_to_np_dtype(dtype)
+    nodes = [
+        helper.make_node("Cast", ["x"], ["wide"], to=dtype),
+        helper.make_node("MatMul", ["wide", "w"], ["done"]),
+        helper.make_node("Tanh", ["done"], ["bent"]),
+        helper.make_node("MatMul", ["bent", "w"], ["twice"]),
+        helper.make_node("Cast", ["twice"], ["y"], to=last),
+    ]
+    for node in nodes if told else []:
+        node.metadata_props.add(key="yobx.widened", value="float32")
+    weights = {"w": (rng.standard_normal((32, 32)) / 6).astype(kind)}
+    return model(nodes, [value("x", ["B", 32])], [value("y", ["B", 32], last)], weights)
+
+
+def test_what_is_told_to_be_wider_is_allowed_what_float32_is_and_no_more() -> None:
+    x = np.random.default_rng(2).standard_normal((64, 32)).astype(np.float32)
+    told = measured(transform(TensorProto.DOUBLE, told=True), {"x": x})[0].rms
+    plain = measured(transform(TensorProto.FLOAT, told=False), {"x": x})[0].rms
+    lied = measured(transform(TensorProto.FLOAT, told=True), {"x": x})[0].rms
+    assert 0.5 * plain < told < 1.1 * plain
+    assert lied == plain
+
+
+def test_what_is_seen_in_float64_is_asked_for_float64_whatever_is_told() -> None:
+    x = np.random.default_rng(2).standard_normal((64, 32)).astype(np.float32)
+    double = TensorProto.DOUBLE
+    told, plain = (
+        measured(transform(double, told=told, last=double), {"x": x})[0].rms
+        for told in (True, False)
+    )
+    assert told == plain < 1e-14
+    # A value that is rounded later is seen if it is a result too.
+    seen = transform(double, told=True)
+    seen.graph.output.append(value("bent", ["B", 32], double))
+    assert measured(seen, {"x": x}, "bent")[0].rms < 1e-14
+
+
+def test_what_has_no_weights_has_no_folded_factor() -> None:
+    target = network(3)
+    x = np.random.default_rng(1).standard_normal((8, 16)).astype(np.float32)
+    before = measured(target, {"x": x})[0].rms
+    for node in target.graph.node:
+        node.metadata_props.add(key="yobx.folded", value="scale")
+    assert measured(target, {"x": x})[0].rms == before
+
+
+def convolutions(*, told: bool) -> onnx.ModelProto:
+    rng = np.random.default_rng(5)
+    nodes, weights, current = [], {}, "x"
+    for i in range(16):
+        weights[f"w{i}"] = (rng.standard_normal((8, 8, 1, 1)) * 0.5).astype(np.float32)
+        nodes.append(helper.make_node("Conv", [current, f"w{i}"], [f"c{i}"]))
+        nodes.append(helper.make_node("Relu" if i < 15 else "Identity", [f"c{i}"], [f"y{i}"]))
+        if told:
+            nodes[-2].metadata_props.add(key="yobx.folded", value="scale")
+        current = f"y{i}"
+    shape = ["B", 8, 4, 4]
+    return model(nodes, [value("x", shape)], [value("y15", shape)], weights)
+
+
+@pytest.mark.parametrize("layer", [0, 7, 15])
+@pytest.mark.parametrize("kind", ["one weight", "every weight", "one channel"])
+def test_no_mutation_hides_behind_folded_factors(layer: int, kind: str) -> None:
+    """All layers say that a factor is folded; 1e-4 of one layer is a thousand times rounding."""
+    right, wrong = convolutions(told=True), convolutions(told=True)
+    x = np.random.default_rng(1).standard_normal((4, 8, 4, 4)).astype(np.float32)
+    assert check_conversion(wrong, (x,), reference=right, bindings="sample").passed
+    weights = weight(wrong, f"w{layer}")
+    if kind == "one weight":
+        weights.flat[9] *= np.float32(1.01)
+    elif kind == "every weight":
+        weights *= np.float32(1.0001)
+    else:
+        weights[3] *= np.float32(1.001)
+    set_weight(wrong, f"w{layer}", weights)
+    report = check_conversion(wrong, (x,), reference=right, bindings="sample")
+    assert report.failed_phase == "values"
+
+
+def test_folded_factors_are_a_bounded_part_of_an_allowance() -> None:
+    x = np.random.default_rng(1).standard_normal((4, 8, 4, 4)).astype(np.float32)
+    found = {told: measured(convolutions(told=told), {"x": x}, "y15") for told in (False, True)}
+    peak = float(np.abs(Session(convolutions(told=True)).run({"x": x}).values["y15"]).max())
+    # Sixteen factors that are all rounded in one direction, as far as they can be.
+    most = 16 * TABLE.noise["factor"] * 2.0**-24 * TABLE.rms * peak
+    assert found[False][0].rms <= found[True][0].rms <= found[False][0].rms + most
+
+
+def test_noise_inside_control_flow_depends_on_the_size_of_values() -> None:
+    """Small values of a loop get noise that differs from element to element, as large ones do."""
+
+    def spread(scale: float) -> float:
+        body = helper.make_graph(
+            [
+                helper.make_node("Identity", ["c"], ["d"]),
+                helper.make_node("Identity", ["v"], ["m0"]),
+                *(helper.make_node("Mul", [f"m{i}", "one"], [f"m{i + 1}"]) for i in range(60)),
+                helper.make_node("ReduceMean", ["m60"], ["mean"], keepdims=0),
+                helper.make_node("Add", ["m60", "v"], ["next"]),
+            ],
+            "body",
+            [value("i", [], TensorProto.INT64), value("c", [], TensorProto.BOOL), value("v", [])],
+            [value("d", [], TensorProto.BOOL), value("next", [])],
+        )
+        for given in (body.input[2], body.output[1]):
+            given.CopyFrom(value(given.name, [4096]))
+        nodes = [
+            helper.make_node("Mul", ["x", "one"], ["v0"]),
+            helper.make_node("Loop", ["n", "", "v0"], ["y"], body=body),
+        ]
+        weights = {"one": np.array(1.0, np.float32), "n": np.array(2)}
+        target = model(nodes, [value("x", [4096])], [value("y", [4096])], weights)
+        x = (scale * np.random.default_rng(3).uniform(1.0, 2.0, 4096)).astype(np.float32)
+        inner = collector(target)
+        assert inner is not None
+        turns = inner.turns(Session(inner.model, optimise=False).run({"x": x}).values)
+        values = Session(exposed(target), optimise=False).run({"x": x}).values
+        found = Sensitivity(target, TABLE).measure_turns(
+            {"x": x}, inner, {"mean": turns["mean"]}, {"x": x, **values, **turns}
+        )
+        return float(found["mean"][0].rms / np.abs(turns["mean"][0]))
+
+    # The mean of 4096 values rounds far less than one of them, whatever their unit.
+    assert spread(1e-6) == pytest.approx(spread(1.0), rel=0.3)
 
 
 def test_limits_have_headroom_over_what_right_conversions_need() -> None:

@@ -246,7 +246,8 @@ def _turn_allowances(
     if evidence.inner is None or not names:
         return {}
     wanted = {name: evidence.turns[name] for name in names}
-    measured = sensitivity.measure_turns(evidence.feeds, evidence.inner, wanted)
+    known = {**evidence.values, **evidence.turns}
+    measured = sensitivity.measure_turns(evidence.feeds, evidence.inner, wanted, known)
     return {name: [_inside(one, sensitivity) for one in turns] for name, turns in measured.items()}
 
 

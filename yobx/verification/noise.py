@@ -39,6 +39,7 @@ _FREQUENCY = 5e4
 _FARTHEST = 1e30
 # What the names of the twin's own values add to those of the model.
 _ADDED = re.compile(r"__(?:rounded|noise\d+)")
+_FOLDABLE = frozenset({"Conv", "ConvTranspose"})
 _NEVER_NOISED = frozenset(
     {"RandomUniform", "RandomNormal", "RandomUniformLike", "RandomNormalLike"}
 )
@@ -57,6 +58,7 @@ class _Noise:
     noised: int = 0
     factors: dict[int, str] = field(default_factory=dict)
     scales: Mapping[str, float] = field(default_factory=dict)
+    unrounded: frozenset[str] = frozenset()
 
     def graph(self, nodes: Sequence[onnx.NodeProto]) -> list[onnx.NodeProto]:
         """The noisy nodes of one graph."""
@@ -85,11 +87,12 @@ class _Noise:
             node.output[i] = renamed.get(name, name)
         low = any(self.dtypes[name] in _LOW for name in outputs)
         if label == "contraction" and not low:
-            after += self._condition_noise(node, outputs[0])
+            unit = self._unit(original, self.dtypes[outputs[0]])
+            after += self._condition_noise(node, outputs[0], unit)
         else:
             ulp = self.tolerances.noise.get(label, self.tolerances.noise["transcendental"])
             for name in outputs:
-                unit = _unit(original, self.dtypes[name])
+                unit = self._unit(original, self.dtypes[name])
                 after += self._relative_noise(renamed[name], name, ulp, unit, original.op_type)
         self.noised += 1
         if _has_factor(original) and not low:
@@ -132,11 +135,13 @@ class _Noise:
             if name and dtype in _UNIT and dtype not in _LOW:
                 copy = self._name(name)
                 ulp = self.tolerances.noise["inputs"]
-                nodes += self._relative_noise(name, copy, ulp, _unit(node, dtype), "")
+                nodes += self._relative_noise(name, copy, ulp, self._unit(node, dtype), "")
                 node.input[i] = copy
         return nodes
 
-    def _condition_noise(self, node: onnx.NodeProto, output: str) -> list[onnx.NodeProto]:
+    def _condition_noise(
+        self, node: onnx.NodeProto, output: str, unit: float
+    ) -> list[onnx.NodeProto]:
         twin = onnx.NodeProto()
         twin.CopyFrom(node)
         twin.name = ""
@@ -149,7 +154,6 @@ class _Noise:
         condition = self._name(output)
         del twin.output[:]
         twin.output.append(condition)
-        unit = _unit(node, self.dtypes[output])
         width = self.tolerances.noise["contraction"] * unit * self.amplification
         noise, error = self._name(output), self._name(output)
         reach: list[onnx.NodeProto] = []
@@ -251,28 +255,53 @@ class _Noise:
             *(helper.make_node(op_type, inputs, [name]) for op_type, inputs, name in steps),
         ]
 
+    def _unit(self, node: onnx.NodeProto, dtype: int | None) -> float:
+        """The rounding of a value: that of the source where a converter computes in a wider type.
+
+        A converter says so itself, and is believed where the value is rounded before it is seen:
+        it is allowed what the same nodes in float32 would be, and no more.
+        """
+        told = any(prop.key == "yobx.widened" for prop in node.metadata_props)
+        if told and self.unrounded.isdisjoint(node.output):
+            return max(_UNIT[dtype], _UNIT[TensorProto.FLOAT])
+        return _UNIT[dtype]
+
     def _name(self, hint: str) -> str:
         self.counter += 1
         return f"{hint}__noise{self.counter}"
 
 
 def _magnitude(value: Any) -> float:
-    """The largest finite magnitude, 1 where there is none."""
+    """The largest finite magnitude, 1 where there is none; of all turns for one in a body."""
+    if isinstance(value, list):
+        return max(map(_magnitude, value), default=1.0)
     if not isinstance(value, np.ndarray) or not is_float(value.dtype) or not value.size:
         return 1.0
     wide = np.abs(widen(value))
     return float(np.max(wide, initial=0.0, where=np.isfinite(wide))) or 1.0
 
 
-def _unit(node: onnx.NodeProto, dtype: int | None) -> float:
-    """The rounding of a value: that of the source where a converter computes in a wider type."""
-    widened = any(prop.key == "yobx.widened" for prop in node.metadata_props)
-    return max(_UNIT[dtype], _UNIT[TensorProto.FLOAT]) if widened else _UNIT[dtype]
-
-
 def _has_factor(node: onnx.NodeProto) -> bool:
-    folded = any(prop.key == "yobx.folded" for prop in node.metadata_props)
-    return folded or node.op_type == "BatchNormalization"
+    """Whether a node applies the factor of a normalisation.
+
+    A pass says where it folded one into weights; what has no weights is not believed.
+    """
+    told = any(prop.key == "yobx.folded" for prop in node.metadata_props)
+    return node.op_type == "BatchNormalization" or (told and node.op_type in _FOLDABLE)
+
+
+def _unrounded(graph: onnx.GraphProto) -> set[str]:
+    """Values that reach a result of the graph without being rounded to float32 or less."""
+    found = {value.name for value in graph.output}
+    for node in reversed(graph.node):
+        for body in subgraphs(node):
+            found |= _unrounded(body)
+        narrow = node.op_type == "Cast" and any(
+            a.name == "to" and a.i in _LOW | {TensorProto.FLOAT} for a in node.attribute
+        )
+        if not narrow and not found.isdisjoint(node.output):
+            found.update(node.input)
+    return found
 
 
 def _amplification(model: onnx.ModelProto, dtypes: Mapping[str, int]) -> float:
@@ -300,7 +329,7 @@ def noisy_model(
         tolerances: The table with the noise of each class.
         provider: Execution provider, for documented exceptions.
         seed: Seed of the noise.
-        clean: Values without noise, for their magnitudes.
+        clean: Values without noise, for their magnitudes; a list of turns for one in a body.
 
     Returns:
         The twin, the amplification of its noise, and how many nodes are noised.
@@ -308,7 +337,10 @@ def noisy_model(
     dtypes = {name: found.dtype for name, found in value_types(model).items()}
     amplification = _amplification(model, dtypes)
     scales = {name: _magnitude(value) for name, value in (clean or {}).items()}
-    noise = _Noise(tolerances, dtypes, amplification, provider, seed, scales=scales)
+    unrounded = frozenset(_unrounded(model.graph))
+    noise = _Noise(
+        tolerances, dtypes, amplification, provider, seed, scales=scales, unrounded=unrounded
+    )
     twin = onnx.ModelProto()
     twin.CopyFrom(model)
     nodes = noise.graph(model.graph.node)

@@ -128,6 +128,7 @@ class Sensitivity:
         feeds: Mapping[str, NDArray[Any]],
         inner: Collector,
         clean: Mapping[str, Sequence[Any]],
+        values: Mapping[str, Any],
     ) -> dict[str, list[Allowance]]:
         """Measures what rounding explains of values inside control flow.
 
@@ -135,12 +136,17 @@ class Sensitivity:
             feeds: Inputs of the run.
             inner: What collects them.
             clean: Value -> one array a turn, without noise.
+            values: Every known value without noise, for their magnitudes.
 
         Returns:
             One allowance a turn for each value.
         """
         twin, self._amplification, _ = noisy_model(
-            inner.model, self.tolerances, provider=self.provider, seed=self.seed
+            inner.model,
+            self.tolerances,
+            provider=self.provider,
+            seed=self.seed,
+            clean={**values, **clean},
         )
         runs: list[dict[str, list[Any]]] = []
         try:
