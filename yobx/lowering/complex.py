@@ -13,7 +13,7 @@ from yobx.xbuilder import GraphBuilder
 
 from .casts import cast
 from .legalise import legal
-from .shapes import Dim, dims, join_dims
+from .shapes import Dim, axis_size, dims, join_dims
 from .transcendental import const
 
 __all__ = [
@@ -96,6 +96,21 @@ def _dft(g: GraphBuilder, x: str, axis: int, **flags: Any) -> str:
     return str(g.op.Squeeze(done, np.array([0], np.int64)))
 
 
+def _inverse_dft(g: GraphBuilder, x: str, axis: int, kind: TensorType) -> str:
+    """Emit the inverse ``DFT`` for a source of type ``kind``.
+
+    onnxruntime rounds one over the length to float32, which float64 notices: there, the inverse is
+    the conjugate of the transform of the conjugate.
+    """
+    length = axis_size(g, x, (g.get_rank(x) or 0) - 1 + axis)
+    if kind is not TensorType.kDouble or not _is_inexact([length]):
+        return _dft(g, x, axis, inverse=1)
+    done = _dft(g, conjugate(g, x), axis)
+    if isinstance(length, int):
+        return str(g.op.Div(done, const(g, x, [length, -length])))
+    return str(g.op.Div(conjugate(g, done), cast(g, length, kind)))
+
+
 def _is_inexact(lengths: Sequence[Dim | None]) -> bool:
     """Whether onnxruntime loses digits: it does unless all lengths are powers of two."""
     return not all(isinstance(n, int) and n & (n - 1) == 0 for n in lengths)
@@ -112,14 +127,25 @@ def _told(g: GraphBuilder, x: str, lengths: Sequence[Dim | None]) -> AbstractCon
     return g.provenance(widened="float32" if widened else "")
 
 
-def fft(g: GraphBuilder, x: str, axes: Sequence[int], *, inverse: bool) -> str:
-    """Emit the Fourier transform of pairs over ``axes`` (negative, before the pairs)."""
+def fft(
+    g: GraphBuilder,
+    x: str,
+    axes: Sequence[int],
+    *,
+    inverse: bool,
+    kind: TensorType | None = None,
+) -> str:
+    """Emit the Fourier transform of pairs over ``axes`` (negative, before the pairs).
+
+    ``kind`` is the type of the source, if that is not the type of ``x``.
+    """
+    kind = g.get_type(x) if kind is None else kind
     sizes = dims(g, x) or [None] * (g.get_rank(x) or 0)
     lengths = [sizes[axis - 1] for axis in axes]
     done = _exact(g, x, lengths)
     with _told(g, x, lengths):
         for axis in axes:
-            done = _dft(g, done, axis, inverse=int(inverse))
+            done = _inverse_dft(g, done, axis, kind) if inverse else _dft(g, done, axis)
     return cast(g, done, g.get_type(x))
 
 
@@ -161,10 +187,11 @@ def irfft(g: GraphBuilder, x: str, sizes: Sequence[Dim]) -> str:
     x, dtype = fit_axis(g, x, -1, half, 1), g.get_type(x)
     with _told(g, x, sizes):
         x = _exact(g, x, sizes)
-        x = fft(g, x, [-i for i in range(2, len(sizes) + 1)], inverse=True)
+        others = [-i for i in range(2, len(sizes) + 1)]
+        x = fft(g, x, others, inverse=True, kind=dtype)
         place = np.array([(g.get_rank(x) or 0) - 2], np.int64)
         # The other half is the mirrored conjugate: elements (n - 1) // 2 down to 1.
         top = g.op.Div(g.op.Sub(length, one), two)
         mirrored = g.op.Slice(x, top, np.array([0], np.int64), place, np.array([-1], np.int64))
         whole = g.op.Concat(x, conjugate(g, mirrored), axis=-2)
-        return cast(g, parts(g, _dft(g, str(whole), -1, inverse=1))[0], dtype)
+        return cast(g, parts(g, _inverse_dft(g, str(whole), -1, dtype))[0], dtype)

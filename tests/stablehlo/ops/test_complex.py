@@ -151,3 +151,18 @@ def test_inputs_and_outputs_are_pairs() -> None:
 def test_what_has_no_pairs_is_refused() -> None:
     with pytest.raises(UnsupportedOpError, match=r"geev(.|\n)*not symmetric take an iteration"):
         to_onnx(jnp.linalg.eig, (np.eye(3, dtype=np.complex64),), dynamic_shapes={})
+
+
+@pytest.mark.parametrize("length", [33, 7, 8])
+def test_inverse_transforms_keep_every_digit_of_float64(length: int) -> None:
+    both = numbers(2, length, dtype=np.complex128)
+    half = both[:, : length // 2 + 1]
+    with jax.enable_x64(True):
+        exact = (1e-13, 1e-14)
+        inverse = Case("ifft", lambda x: lax.fft(x, "IFFT", (length,)), lambda n: (both,), N, exact)
+        real = Case("irfft", lambda x: lax.fft(x, "IRFFT", (length,)), lambda n: (half,), N, exact)
+        whole = Case("sizes", jnp.fft.ifft, lambda n: (both.T,), N, exact)
+        for case in (inverse, real, whole):
+            check_static(case)
+            model = to_onnx(case.function, case.make(2), dynamic_shapes=N)
+            agree(case, run(model, case.make(2)), case.make(2))
