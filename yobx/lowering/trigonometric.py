@@ -17,6 +17,10 @@ from .transcendental import Outputs, const, finish, in_float32, native
 
 __all__ = ["acos", "asin", "atan", "atan2", "tan"]
 
+#: A quarter of a turn in pieces of 33 bits, so that a product with a small count is exact.
+_QUARTER = (1.57079632673412561417, 6.07710050630396597660e-11, 2.02226624879595063154e-21)
+_MOST_QUARTERS = 2.0**20
+
 
 def _runs(g: GraphBuilder, op_type: str, x: str) -> bool:
     """Tell whether the operator itself does, half precision by way of float32."""
@@ -24,10 +28,26 @@ def _runs(g: GraphBuilder, op_type: str, x: str) -> bool:
 
 
 def tan(g: GraphBuilder, x: str, outputs: Outputs = None, name: str | None = None) -> str:
-    """Emit ``tan(x)``."""
+    """Emit ``tan(x)``; in float64 by the angle to the nearest zero or pole.
+
+    Near a pole the cosine of the angle itself has an absolute accuracy only.
+    """
     if _runs(g, "Tan", x):
         return str(legal(g).Tan(x, outputs=outputs, name=name))
-    return str(g.op.Div(g.op.Sin(x), g.op.Cos(x), outputs=outputs, name=name))
+    quarters = g.op.Round(g.op.Mul(x, const(g, x, 2 / np.pi)))
+    reduced = x
+    for piece in _QUARTER:
+        reduced = g.op.Sub(reduced, g.op.Mul(quarters, const(g, x, piece)))
+    count = g.op.Abs(quarters)
+    turned = g.op.And(
+        g.op.Greater(count, const(g, x, 0)), g.op.Less(count, const(g, x, _MOST_QUARTERS))
+    )
+    angle = g.op.Where(turned, reduced, x)
+    halves = g.op.Mul(count, const(g, x, 0.5))
+    odd = g.op.And(turned, g.op.Not(g.op.Equal(g.op.Floor(halves), halves)))
+    sine, cosine = g.op.Sin(angle), g.op.Cos(angle)
+    above = g.op.Where(odd, g.op.Neg(cosine), sine)
+    return str(g.op.Div(above, g.op.Where(odd, sine, cosine), outputs=outputs, name=name))
 
 
 def atan(g: GraphBuilder, x: str, outputs: Outputs = None, name: str | None = None) -> str:
