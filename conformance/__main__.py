@@ -57,6 +57,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     layers.add_argument("--mode", choices=("static", "dynamic"), help="one of the two checks")
     layers.add_argument("--shard", default="1/1", metavar="I/N")
     layers.add_argument("--write", action="store_true", help="write what the documentation shows")
+    tf_ops = commands.add_parser("tf-ops", help="single TensorFlow operations")
+    tf_ops.add_argument("--search", default="", metavar="TEXT", help="cells with it in the name")
+    tf_ops.add_argument(
+        "--opsets", default="", metavar="18,21,newest", help="all three if not given"
+    )
+    tf_ops.add_argument("--write", action="store_true", help="write what `yobx ops` shows")
     commands.add_parser("jax-models", help="models of Flax, Equinox and plain functions")
     commands.add_parser("hub-models", help="small models of KerasHub, if it is installed")
     shapes = commands.add_parser("shapes", help="random models against shape inference")
@@ -72,18 +78,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     }
     if options.command in sets:
         return _verdict(_work(sets[options.command](), console), console)
-    if options.command == "applications":
-        return run_applications(options, console)
-    if options.command == "layers":
-        return _layers(options, console)
-    if options.command == "shapes":
-        from conformance.shapes.campaign import report, run_campaign
+    commands_run = {
+        "applications": run_applications,
+        "layers": _layers,
+        "merge": _merge,
+        "run": _run,
+        "shapes": _shapes,
+        "tf-ops": _tf_ops,
+    }
+    return commands_run[options.command](options, console)
 
-        found = run_campaign(console, seed=options.seed, graphs=options.graphs, start=options.start)
-        return report(found, options.seed, console)
-    if options.command == "run":
-        return _run(options, console)
-    return _merge(options.results, options.output, console)
+
+def _shapes(options: argparse.Namespace, console: Console) -> int:
+    from conformance.shapes.campaign import report, run_campaign
+
+    found = run_campaign(console, seed=options.seed, graphs=options.graphs, start=options.start)
+    return report(found, options.seed, console)
 
 
 def _shard(options: argparse.Namespace) -> tuple[int, int]:
@@ -102,6 +112,24 @@ def _layers(options: argparse.Namespace, console: Console) -> int:
     cells = _work(census.jobs(chosen, modes)[index - 1 :: count], console)
     if options.write:
         census.write(cells, versions())
+    return _verdict(cells, console)
+
+
+def _tf_ops(options: argparse.Namespace, console: Console) -> int:
+    from conformance.tf_ops import matrix
+
+    newest = matrix.opsets()[-1]
+    words = options.opsets.split(",") if options.opsets else ()
+    opsets = [newest if word == "newest" else int(word) for word in words]
+    if options.write and (options.search or opsets):
+        console.print("--write needs all cells: without --search and --opsets")
+        return 2
+    names = jobs.tf_ops(options.search, opsets)
+    cells = parts.compute(names, functools.partial(jobs.check, "all"), console)
+    if options.write:
+        from conformance.tf_ops import results
+
+        results.write(cells, versions())
     return _verdict(cells, console)
 
 
@@ -146,8 +174,9 @@ def _run(options: argparse.Namespace, console: Console) -> int:
     return _verdict(cells, console)
 
 
-def _merge(folder: Path, output: Path, console: Console) -> int:
-    found = parts.load_parts(folder)
+def _merge(options: argparse.Namespace, console: Console) -> int:
+    output: Path = options.output
+    found = parts.load_parts(options.results)
     cells = [cell for part in found for cell in part.cells.values()]
     problems = parts.problems(found, json.loads(_MINIMUM.read_text(encoding="utf-8")))
     for problem in problems:

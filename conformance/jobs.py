@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
+import zlib
+from collections.abc import Callable, Iterator, Sequence
 
 from conformance.cells import Cell, Verdict
 
@@ -17,9 +18,11 @@ __all__ = [
     "kind_of",
     "names",
     "sample",
+    "tf_ops",
 ]
 
 _SAMPLE = 90
+_TF_SAMPLE = 60
 _ARCHITECTURES = ("MobileNetV2", "EfficientNetB0", "ConvNeXtTiny")
 
 Job = tuple[str, Callable[[], Cell]]
@@ -32,11 +35,15 @@ def kind_of(*, symbolic: bool, x64: bool) -> str:
 
 def names(kind: str) -> list[str]:
     """Names of the cells of a set, in the order of a run."""
-    return list(_jobs(kind))
+    return [*_jobs(kind), *(tf_ops() if kind == "all" else ())]
 
 
 def check(kind: str, name: str) -> Cell:
     """Make one cell of a set."""
+    if name.startswith("tf/"):  # only the cases of its subject are made
+        from conformance.tf_ops import matrix
+
+        return matrix.cell_of(name)
     return _jobs(kind)[name]()
 
 
@@ -72,6 +79,27 @@ def sample() -> Iterator[Job]:
         yield f"keras.applications/{name}", application(name)
     for harness in sample(_SAMPLE):
         yield f"jax/{harness.fullname}", functools.partial(check, harness)
+    yield from _tf_sample()
+
+
+def tf_ops(search: str = "", opsets: Sequence[int] = ()) -> list[str]:
+    """Names of the cells of single TensorFlow operations.
+
+    Args:
+        search: Only those with it in the name.
+        opsets: Target opsets; the oldest, the usual and the newest one if none.
+    """
+    from conformance.tf_ops import matrix
+
+    return [name for name in matrix.names(opsets or matrix.opsets()) if search in name]
+
+
+def _tf_sample() -> Iterator[Job]:
+    from conformance.tf_ops import matrix
+
+    names = matrix.names(matrix.opsets()[1:2], ("elementwise", "rows_attributes"))
+    for name in sorted(names, key=lambda name: zlib.crc32(name.encode()))[:_TF_SAMPLE]:
+        yield name, functools.partial(matrix.cell_of, name)
 
 
 def jax_models() -> Iterator[Job]:

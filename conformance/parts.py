@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
@@ -18,7 +18,17 @@ from rich.console import Console
 from conformance.cells import Cell, Verdict
 from conformance.processes import Ended, outcomes
 
-__all__ = ["Part", "PartError", "Plan", "Reporter", "counts", "load_parts", "problems", "run"]
+__all__ = [
+    "Part",
+    "PartError",
+    "Plan",
+    "Reporter",
+    "compute",
+    "counts",
+    "load_parts",
+    "problems",
+    "run",
+]
 
 #: Cells of one process; JAX and TensorFlow keep what they compiled.
 _LIFE = 400
@@ -175,12 +185,30 @@ def run(
     left = [name for name in part.plan.attendance if name not in done]
     if done:
         console.print(f"{len(done)} cells are there, {len(left)} are left")
-    reporter = Reporter(console, len(left))
-    for name, result in outcomes(check, left, life=_LIFE):
-        cell = _crash(name, result) if isinstance(result, Ended) else result
+    for cell in _computed(left, check, console):
         part.add(cell)
-        reporter.add(cell)
     return [part.cells[name] for name in part.plan.attendance]
+
+
+def compute(names: Sequence[str], check: Callable[[str], Cell], console: Console) -> list[Cell]:
+    """Compute cells in other processes without keeping them in a file.
+
+    Args:
+        names: Their names.
+        check: Makes a cell of its name; can be pickled.
+        console: Where progress is shown.
+    """
+    return list(_computed(names, check, console))
+
+
+def _computed(
+    names: Sequence[str], check: Callable[[str], Cell], console: Console
+) -> Iterator[Cell]:
+    reporter = Reporter(console, len(names))
+    for name, result in outcomes(check, names, life=_LIFE):
+        cell = _crash(name, result) if isinstance(result, Ended) else result
+        reporter.add(cell)
+        yield cell
 
 
 def _crash(name: str, ended: Ended) -> Cell:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from conformance.tf_ops.cases import Case
 
-__all__ = ["SUBJECTS", "cases"]
+__all__ = ["SUBJECTS", "subject_cases"]
 
 #: Modules with cases.
 SUBJECTS = (
@@ -38,7 +38,7 @@ SUBJECTS = (
 
 
 @cache
-def cases(subject: str) -> tuple[Case, ...]:
+def subject_cases(subject: str) -> tuple[Case, ...]:
     """Every case of one module.
 
     Args:

@@ -119,7 +119,6 @@ class Case:
         op_type: TensorFlow op type it is about, ``""`` if about several.
         refused: A piece of the error, if an attribute value cannot be converted.
         drawn: What holds for random values, which cannot agree.
-        repeats: Whether other cases take the same path: for the night only.
     """
 
     name: str
@@ -136,7 +135,6 @@ class Case:
     op_type: str = ""
     refused: str = ""
     drawn: Drawn | None = None
-    repeats: bool = False
 
 
 def numpy_dtype(name: str) -> Any:

@@ -6,7 +6,7 @@ from collections import defaultdict
 
 import pytest
 
-from conformance.tf_ops import SUBJECTS, cases
+from conformance.tf_ops import SUBJECTS, subject_cases
 from conformance.tf_ops.attributes import CHOICES, IRRELEVANT, RELEVANT, Value, missing
 from conformance.tf_ops.contents import Content, content_of
 from conformance.tf_ops.declared import required
@@ -24,7 +24,7 @@ OP_TYPES = sorted(set(get_tf_op_registrations()) - set(ELSEWHERE))
 def exercised() -> Content:
     """Return what occurs in the cases."""
     found = Content(defaultdict(set), defaultdict(set))
-    for case in (case for subject in SUBJECTS for case in cases(subject)):
+    for case in (case for subject in SUBJECTS for case in subject_cases(subject)):
         found.add(content_of(case))
     return found
 
@@ -60,5 +60,5 @@ def test_names_of_attributes_are_real() -> None:
 
 def test_case_names_are_unique() -> None:
     for subject in SUBJECTS:
-        names = [case.name for case in cases(subject)]
+        names = [case.name for case in subject_cases(subject)]
         assert len(names) == len(set(names)), sorted(n for n in names if names.count(n) > 1)

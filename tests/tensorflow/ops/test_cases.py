@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from conformance.tf_ops import SUBJECTS, cases
+from conformance.tf_ops import SUBJECTS, subject_cases
 from conformance.tf_ops.cases import Case, check
 
-CASES = [(subject, case) for subject in SUBJECTS for case in cases(subject) if not case.repeats]
+CASES = [(subject, case) for subject in SUBJECTS for case in subject_cases(subject)]
 
 
 @pytest.mark.parametrize(

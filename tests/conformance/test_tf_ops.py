@@ -1,0 +1,126 @@
+"""Cells of single TensorFlow operations: names, verdicts, and what is counted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import tensorflow as tf
+
+from conformance import jobs
+from conformance.cells import Cell, Verdict
+from conformance.tf_ops import matrix, subject_cases
+from conformance.tf_ops.attributes import missing
+from conformance.tf_ops.cases import Arg, Case
+from conformance.tf_ops.contents import content_of
+from conformance.tf_ops.results import results
+from conformance.tf_ops.rows import Row
+from conformance.tf_ops.variations import cases_of
+
+X = Arg("float32", ("n", 3))
+FINE = Case("fine", lambda x: tf.nn.relu(x), (X,), op_type="Relu")
+PERTURBED = Row(
+    "TridiagonalSolve",
+    {"diagonals": Arg("float32", (3, 4), 1, 3), "rhs": Arg("float32", (4, 2))},
+    {"perturb_singular": True},
+).case("")
+
+
+def only_traced(x: Any) -> Any:
+    return x + (0.0 if tf.executing_eagerly() else 1e-3)
+
+
+@pytest.fixture
+def cell(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Cell]:
+    """Make the cell of one case."""
+
+    def make(case: Case, mode: str = "static", opset: int = 21) -> Cell:
+        monkeypatch.setattr(matrix, "_by_name", lambda subject: {case.name: case})
+        return matrix.cell_of(f"tf/made/{case.name}[{mode},opset {opset}]")
+
+    return make
+
+
+def test_names_and_back() -> None:
+    said = matrix.CellName("text", "replace-\n[1]", "static", 18)
+    assert matrix.parse(str(said)) == said
+    with pytest.raises(ValueError, match="subject/case"):
+        matrix.parse("tf/text/lower")
+
+
+def test_names_are_unique_and_of_every_opset() -> None:
+    names = list(matrix.names((18, 21, 21), ("casts", "spectral")))
+    assert len(names) == len(set(names))
+    assert {matrix.parse(name).opset for name in names} == {18, 21}
+    assert {matrix.parse(name).mode for name in names} == {"static", "dynamic"}
+
+
+@pytest.mark.parametrize("mode", ["static", "dynamic"])
+def test_what_agrees_passes(cell: Callable[..., Cell], mode: str) -> None:
+    found = cell(FINE, mode)
+    assert (found.verdict, found.group) == (Verdict.PASS, "tf/Relu")
+
+
+def test_what_differs_is_wrong(cell: Callable[..., Cell]) -> None:
+    found = cell(replace(FINE, function=only_traced))
+    assert found.verdict is Verdict.WRONG
+    assert "differ" in found.message
+
+
+def test_a_refusal_is_declared(cell: Callable[..., Cell]) -> None:
+    assert cell(PERTURBED).verdict is Verdict.BROKEN
+    assert cell(replace(PERTURBED, refused="not perturbed")).verdict is Verdict.UNSUPPORTED
+    assert cell(replace(PERTURBED, refused="another reason")).verdict is Verdict.BROKEN
+
+
+def test_a_declared_refusal_that_does_not_come_is_broken(cell: Callable[..., Cell]) -> None:
+    found = cell(replace(FINE, refused="never"))
+    assert found.verdict is Verdict.BROKEN
+    assert "passes" in found.message
+
+
+def test_an_old_opset_needs_no_declaration(cell: Callable[..., Cell]) -> None:
+    joined = Case("joined", lambda x: x + "!", (Arg("string", (3,)),))
+    assert cell(joined, opset=18).verdict is Verdict.UNSUPPORTED
+    assert cell(joined).verdict is Verdict.PASS
+
+
+def test_every_value_gets_a_case() -> None:
+    row = Row("TopKV2", {"input": X, "k": 2}, only=())
+    made = [case.name for case in cases_of([row])]
+    assert made == ["TopKV2"]
+    row = Row("Max", {"input": X, "axis": [1]}, only=())
+    assert [case.name for case in cases_of([row])] == ["Max", "Max-keep_dims-True"]
+    assert [case.name for case in cases_of([replace(row, vary=())])] == ["Max"]
+
+
+def test_what_lacks_a_case() -> None:
+    assert missing("Max", {("keep_dims", "False")}) == [("keep_dims", "True")]
+    assert missing("Max", {("keep_dims", "False"), ("keep_dims", "True")}) == []
+    assert missing("LeakyRelu", {("alpha", "0.2")}) == [("alpha", "another value")]
+
+
+def test_content_is_that_of_the_graph() -> None:
+    content = content_of(Case("max", lambda x: tf.reduce_max(x, 1, keepdims=True), (X,)))
+    assert ("T", "float32") in content.dtypes["Max"]
+    assert content.values["Max"] == {("keep_dims", "True")}
+
+
+def test_cells_count_for_every_operation_they_hold() -> None:
+    case = next(case for case in subject_cases("spectral") if case.name == "mul")
+    made = [
+        Cell(f"tf/spectral/{case.name}[static,opset {opset}]", "tf/spectral", verdict)
+        for opset, verdict in ((18, Verdict.UNSUPPORTED), (21, Verdict.PASS))
+    ]
+    found = results(made)
+    assert {"Complex", "Mul", "Pack"} <= set(found)
+    assert found["Mul"]["cells"] == {"21": {"pass": 1}}
+    assert "complex64" in found["Mul"]["dtypes"]
+
+
+def test_the_sample_holds_some() -> None:
+    names = [name for name, _ in jobs.sample() if name.startswith("tf/")]
+    assert len(names) == len(set(names)) == 60
+    assert {matrix.parse(name).mode for name in names} == {"static", "dynamic"}
