@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -136,6 +138,76 @@ def test_scatter_of_other_types(dtype: str) -> None:
         return x.at[place].set(update), x.at[place].max(update)
 
     check_static(Case(dtype, add, lambda n: (whole(n).astype(dtype),)))
+
+
+def scattered(combine: Any) -> Any:
+    """Rows changed by a computation of their own, at places some of which do not fit."""
+    numbers = lax.ScatterDimensionNumbers(
+        update_window_dims=(1,), inserted_window_dims=(0,), scatter_dims_to_operand_dims=(0,)
+    )
+
+    def function(x: jax.Array) -> Any:
+        places = jnp.array([[2], [0], [2], [99], [-1]], jnp.int32)
+        return lax.scatter_apply(x, places, combine, numbers, update_shape=(5, 4), mode="drop")
+
+    return function
+
+
+def numbers_of_two_parts(n: int) -> tuple[np.ndarray, ...]:
+    """Complex arrays `(n + 2, 4)` and `(4, 4)`, with equal real parts among them."""
+    x = np.round(normal(n + 2, 4)) + 1j * normal(n + 2, 4, seed=1)
+    updates = np.round(normal(4, 4, seed=2)) + 1j * normal(4, 4, seed=3)
+    return x.astype(np.complex64), updates.astype(np.complex64)
+
+
+PLACES = np.array([2, 0, 2, 77], np.int32)
+IN_TURN = [
+    Case("apply", scattered(lambda v: v * 2 + 1), lambda n: (normal(n + 3, 4),), N),
+    Case("apply a constant", scattered(lambda v: 7.0), lambda n: (normal(n + 3, 4),), N),
+    Case("apply ints", scattered(lambda v: ~v), lambda n: (np.ones((n + 3, 4), np.uint16),), N),
+    *(
+        Case(
+            f"{word} of two parts",
+            lambda x, u, _w=word: getattr(x.at[PLACES], _w)(u, mode="drop"),
+            numbers_of_two_parts,
+            ({0: "n"}, {}),
+        )
+        for word in ("multiply", "min", "max")
+    ),
+    Case(
+        "columns of two parts",
+        lambda x, u: x.at[:, PLACES].multiply(u[0]),
+        numbers_of_two_parts,
+        ({0: "n"}, {}),
+    ),
+    Case(
+        "whole of two parts",
+        lambda x, u: lax.scatter_mul(
+            x, jnp.zeros((0,), "i4"), x + 1, lax.ScatterDimensionNumbers((0, 1), (), ())
+        ),
+        numbers_of_two_parts,
+        ({0: "n"}, {}),
+    ),
+]
+
+
+@pytest.mark.parametrize("case", IN_TURN, ids=str)
+def test_scatter_in_turn(case: Case) -> None:
+    check_static(case)
+    check_symbolic(case)
+
+
+@pytest.mark.parametrize("kind", ["scatter_mul", "scatter_max"])
+def test_short_windows_of_complex_numbers(kind: str) -> None:
+    numbers = lax.ScatterDimensionNumbers(
+        update_window_dims=(1,), inserted_window_dims=(0,), scatter_dims_to_operand_dims=(0,)
+    )
+
+    def function(x: jax.Array, updates: jax.Array) -> jax.Array:
+        return getattr(lax, kind)(x, jnp.array([[0], [2], [0]]), updates, numbers)
+
+    x, updates = normal(10, 5) + 1j, normal(3, 3, seed=1) * 1j
+    check_static(Case(kind, function, lambda n: (x.astype("c8"), updates.astype("c8"))))
 
 
 def test_convert_saturates() -> None:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from yobx.lowering.casts import cast
+from yobx.lowering.legalise import legal
+from yobx.lowering.looping import counted
 from yobx.lowering.scatter import scatter_nd
 from yobx.stablehlo import ir
-from yobx.stablehlo.op import Op
+from yobx.stablehlo.op import Op, part_type
 from yobx.stablehlo.regions import monoid, real_form
 from yobx.stablehlo.registry import register_stablehlo_op_converter
 from yobx.stablehlo.tensor import full_tensor
@@ -17,29 +21,41 @@ from yobx.xbuilder import GraphBuilder
 
 from .indexing import Plan, inverse, last_starts, start_vectors, window_index
 
+if TYPE_CHECKING:
+    from yobx.stablehlo.convert import Scope
+
 _REDUCTIONS = {"second": "none", "add": "add", "mul": "mul", "max": "max", "min": "min"}
 _BOOL = {"and": "min", "or": "max", "mul": "min", "add": "max"}
 
 
 @register_stablehlo_op_converter("stablehlo.scatter")
-def convert_scatter(g: GraphBuilder, op: Op) -> tuple[Any, ...] | str:
-    """``ScatterND`` with the reduction that the region applies."""
-    if len(op.inputs) != 3:
-        raise op.unsupported(f"{len(op.inputs) // 2} operands", "Scatter them one by one.")
+def convert_scatter(g: GraphBuilder, op: Op) -> list[Any]:
+    """``ScatterND`` with the reduction that the region applies; any other region in a loop."""
     kind = monoid(op.source.regions[0])
     if op.out_dtype() == np.bool_:
         kind = _BOOL.get(kind or "", kind)
-    if kind not in _REDUCTIONS:
-        raise op.unsupported(
-            f"update computation {kind or 'of several operations'}",
-            "Use set, add, multiply, min or max.",
-        )
-    return _scatter_narrow(op, _REDUCTIONS[kind])
+    if len(op.inputs) != 3 or kind not in _REDUCTIONS:
+        return [one for (one,) in _in_turn(op)]
+    reduction = _REDUCTIONS[kind]
+    return _narrowed([op], lambda views: [_scatter(views[0], reduction)])
 
 
-def _scatter_narrow(op: Op, reduction: str) -> str:
+@register_stablehlo_op_converter("stablehlo.scatter", complex_parts="pair")
+def convert_complex_scatter(g: GraphBuilder, op: Op) -> Any:
+    """Sets and adds part by part, anything else one update after the other."""
+    source = real_form(op.source)
+    if source is None or len(op.parts) != 3:
+        return _in_turn(op)
+    views = [
+        Op(source, op.scope, [parts[min(k, len(parts) - 1)] for parts in op.parts]) for k in (0, 1)
+    ]
+    return [tuple(convert_scatter(g, view)[0] for view in views)]
+
+
+def _narrowed(views: list[Op], scatter: Callable[[list[Op]], list[str]]) -> list[str]:
     """Windows that begin at 0 and are shorter than the axis leave the end of the axis as it is."""
-    numbers, g = op.attr("scatter_dimension_numbers"), op.g
+    op, g = views[0], views[0].g
+    numbers = op.attr("scatter_dimension_numbers")
     kind, updates = op.in_type(), op.in_type(2)
     skipped = (*numbers["inserted_window_dims"], *numbers["input_batching_dims"])
     axes = [i for i in range(kind.rank) if i not in skipped]
@@ -48,54 +64,160 @@ def _scatter_narrow(op: Op, reduction: str) -> str:
         if axis in numbers["scattered_dims_to_operand_dims"] or None in (size, whole):
             continue
         if size != whole:
-            where, cut, x = np.array([axis]), np.array([size]), op.x()
-            head = str(g.op.Slice(x, np.array([0]), cut, where))
-            tail = g.op.Slice(x, cut, np.array([np.iinfo(np.int64).max]), where)
+            where, cut = np.array([axis]), np.array([size])
             shape = (*kind.shape[:axis], size, *kind.shape[axis + 1 :])
-            first = full_tensor(head, ir.TensorType(shape, kind.dtype))
-            done = _scatter_narrow(Op(op.source, op.scope, [first, *op.inputs[1:]]), reduction)
-            return str(op.emit.Concat(done, tail, axis=axis))
-    return _scatter(op, reduction)
-
-
-@register_stablehlo_op_converter("stablehlo.scatter", complex_parts="pair")
-def convert_complex_scatter(g: GraphBuilder, op: Op) -> Any:
-    """Sets and adds part by part."""
-    source = real_form(op.source)
-    if source is None or len(op.parts) != 3:
-        raise op.unsupported("this update computation of complex numbers", "Use set or add.")
-    views = [
-        Op(source, op.scope, [parts[min(k, len(parts) - 1)] for parts in op.parts]) for k in (0, 1)
-    ]
-    return [tuple(convert_scatter(g, view) for view in views)]
+            heads = []
+            for view in views:
+                head = str(g.op.Slice(view.x(), np.array([0]), cut, where))
+                first = full_tensor(head, ir.TensorType(shape, view.in_type().dtype))
+                heads.append(Op(op.source, op.scope, [first, *view.inputs[1:]]))
+            end = np.array([np.iinfo(np.int64).max])
+            return [
+                str(op.emit.Concat(done, g.op.Slice(view.x(), cut, end, where), axis=axis))
+                for view, done in zip(views, _narrowed(heads, scatter), strict=True)
+            ]
+    return scatter(views)
 
 
 def _scatter(op: Op, reduction: str) -> str:
+    placed = _place(op)
+    if placed is not None:
+        made = scatter_nd(op.g, placed.x, placed.index, placed.updates, reduction)
+        return placed.finish(op.g, made)
+    if reduction == "none":
+        return op.x(2)
+    return _combine(op, op.scope, [[op.x()]], [[op.x(2)]])[0][0]
+
+
+def _in_turn(op: Op) -> list[tuple[str, ...]]:
+    """Updates one after the other, as XLA applies them; all parts of all operands together."""
+    count = len(op.parts) // 2
+    pairs = list(zip(op.parts[:count], op.parts[count + 1 :], strict=True))
+    views = [
+        Op(op.source, op.scope, [x[k], op.parts[count][0], updates[min(k, len(updates) - 1)]])
+        for x, updates in pairs
+        for k in range(len(x))
+    ]
+    results = iter(_narrowed(views, lambda cut: _looped(op, cut)))
+    return [tuple(next(results) for _ in x) for x, _ in pairs]
+
+
+def _looped(op: Op, views: list[Op]) -> list[str]:
+    placed = [found for view in views if (found := _place(view)) is not None]
+    if not placed:
+        made = _combine(
+            op,
+            op.scope,
+            _grouped(op, [v.x() for v in views]),
+            _grouped(op, [v.x(2) for v in views]),
+        )
+        return [part for parts in made for part in parts]
+    g = op.g
+    index, columns = placed[0].index, len(placed[0].plan.indexed)
+    if isinstance(index, np.ndarray):
+        index = g.make_initializer(None, index)
+    index = g.op.Reshape(index, np.array([-1, columns]))
+    rows = g.op.Shape(index, start=0, end=1)
+    updates = [
+        g.op.Reshape(
+            p.updates, g.op.Concat(rows, g.op.Shape(p.x, start=columns), axis=0), allowzero=1
+        )
+        for p in placed
+    ]
+
+    def body(
+        graph: GraphBuilder, turn: str, states: list[str]
+    ) -> tuple[Sequence[str], Sequence[str]]:
+        place = graph.op.Gather(index, turn)
+        old = [graph.op.GatherND(state, place) for state in states]
+        new = [graph.op.Gather(update, turn) for update in updates]
+        made = _combine(op, op.scope.nested(graph), _grouped(op, old), _grouped(op, new))
+        flat = [part for parts in made for part in parts]
+        return [
+            graph.op.ScatterND(state, place, value)
+            for state, value in zip(states, flat, strict=True)
+        ], []
+
+    turns = g.op.Squeeze(rows, np.array([0]))
+    final = counted(g, turns, [p.x for p in placed], body)
+    return [p.finish(g, name) for p, name in zip(placed, final, strict=True)]
+
+
+def _grouped(op: Op, names: list[str]) -> list[list[str]]:
+    """Names by operand: one, or two of a complex one."""
+    left = iter(names)
+    return [[next(left) for _ in parts] for parts in op.parts[: len(op.parts) // 2]]
+
+
+def _combine(op: Op, scope: Scope, old: list[list[str]], new: list[list[str]]) -> list[list[str]]:
+    """Emit what the region makes of two arrays of elements, of each operand."""
+    g, block = scope.g, op.source.regions[0]
+    arguments = []
+    for names, argument in zip((*old, *new), block.arguments, strict=True):
+        shape = (None,) * (g.get_rank(names[0]) or 0)
+        kind = ir.TensorType(shape, part_type(argument.tensor).dtype)
+        arguments.append(tuple(full_tensor(name, kind) for name in names))
+    results = scope.inline(block, arguments)
+    return [
+        [_as_large(g, part.compact, name) for part, name in zip(parts, names, strict=True)]
+        for parts, names in zip(results, old, strict=True)
+    ]
+
+
+def _as_large(g: GraphBuilder, value: str, like: str) -> str:
+    """A value that does not depend on all elements is repeated."""
+    if g.get_rank(value) == g.get_rank(like):
+        return value
+    return str(legal(g).Expand(value, g.op.Shape(like)))
+
+
+@dataclass(frozen=True)
+class _Placed:
+    """A scatter that ``ScatterND`` can do.
+
+    Attributes:
+        plan: The windows.
+        x: Operand with the indexed axes first.
+        index: Places `(batch..., windows..., columns)`: an array or a name.
+        updates: Updates `(batch..., windows..., rest...)`.
+        order: Axes of the operand in ``x``.
+        has_spare_row: Whether ``x`` has one more row, for the windows that do not fit.
+    """
+
+    plan: Plan
+    x: str
+    index: Any
+    updates: str
+    order: list[int]
+    has_spare_row: bool
+
+    def finish(self, g: GraphBuilder, result: str) -> str:
+        """The result in the operand's own order."""
+        if self.has_spare_row:
+            result = str(g.op.Slice(result, np.array([0]), np.array([-1]), np.array([0])))
+        moved = self.order != list(range(len(self.order)))
+        return str(g.op.Transpose(result, perm=inverse(self.order))) if moved else result
+
+
+def _place(op: Op) -> _Placed | None:
+    """Say where the windows go, or ``None`` if the only one is the whole operand."""
     g, rank = op.g, op.in_type().rank
     plan, batch_rank = _plan(op)
     x, updates = op.x(), _updates(op, plan)
     if not plan.indexed:
-        return _combine_whole(op, x, updates, reduction)
+        if op.in_type(1).rank > 1:
+            raise op.unsupported("several windows over the whole operand", "Combine them first.")
+        return None
     order = [*plan.indexed, *plan.rest(rank)]
-    moved = order != list(range(rank))
-    if moved:
+    if order != list(range(rank)):
         x = g.op.Transpose(x, perm=order)
     starts = start_vectors(op, 1, op.attr("scatter_dimension_numbers")["index_vector_dim"])
     valid = _valid(op, starts, plan)
     if valid is None:
-        result = scatter_nd(g, x, window_index(op, starts, plan, batch_rank), updates, reduction)
-    else:
-        result = _scatter_valid(
-            op,
-            x,
-            starts,
-            valid=valid,
-            plan=plan,
-            batch_rank=batch_rank,
-            updates=updates,
-            reduction=reduction,
-        )
-    return str(g.op.Transpose(result, perm=inverse(order))) if moved else result
+        index = window_index(op, starts, plan, batch_rank)
+        return _Placed(plan, x, index, updates, order, has_spare_row=False)
+    taller, index = _with_spare_row(op, x, starts, valid=valid, plan=plan, batch_rank=batch_rank)
+    return _Placed(plan, taller, index, updates, order, has_spare_row=True)
 
 
 def _plan(op: Op) -> tuple[Plan, int]:
@@ -151,18 +273,10 @@ def _valid(op: Op, starts: Any, plan: Plan) -> Any:
     return cast(g, least, np.bool_)
 
 
-def _scatter_valid(
-    op: Op,
-    x: str,
-    starts: Any,
-    *,
-    valid: Any,
-    plan: Plan,
-    batch_rank: int,
-    updates: str,
-    reduction: str,
-) -> str:
-    """Send the windows that do not fit to one more row, and cut that off again."""
+def _with_spare_row(
+    op: Op, x: str, starts: Any, *, valid: Any, plan: Plan, batch_rank: int
+) -> tuple[str, str]:
+    """The operand with one more row, and an index that sends windows that do not fit there."""
     g, rank = op.g, op.in_type().rank
     pads = np.zeros(2 * rank, dtype=np.int64)
     pads[rank] = 1
@@ -180,17 +294,4 @@ def _scatter_valid(
     else:
         row = g.op.Shape(x, start=0, end=1)
         away = g.op.Concat(row, away[1:], axis=0) if len(away) > 1 else row
-    result = scatter_nd(g, taller, g.op.Where(mask, index, away), updates, reduction)
-    return str(g.op.Slice(result, np.array([0]), np.array([-1]), np.array([0])))
-
-
-def _combine_whole(op: Op, x: str, updates: str, reduction: str) -> str:
-    """No index at all: one window over the whole operand."""
-    if op.in_type(1).rank > 1:
-        raise op.unsupported("several windows over the whole operand", "Combine them first.")
-    if reduction == "none":
-        return updates
-    block: ir.Block = op.source.regions[0]
-    arguments = [(full_tensor(n, op.in_type()),) for n in (x, updates)]
-    result = op.scope.inline(block, arguments)[0][0]
-    return result.full(op.g, op.scope.lineage)
+    return taller, str(g.op.Where(mask, index, away))
