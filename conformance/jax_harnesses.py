@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from conformance.cells import Cell, Verdict
-from conformance.jax_reference import in_float64
+from conformance.jax_reference import more_exact
 from conformance.jax_tolerances import disagreement
 from yobx.errors import TraceError
 from yobx.verification.arguments import from_pairs
@@ -172,9 +172,9 @@ def _by_jax_tolerance(
         args = [np.asarray(array) for array in run.args]
         found = disagreement(cell.group, got, want, args, harness.params)
         if found:
-            exact = in_float64(harness, args, dtypes)
+            exact = more_exact(harness, args, dtypes)
             if not exact or disagreement(cell.group, got, exact, args, harness.params):
                 text = f"{found}; {cell.message}"[:600]
                 return replace(cell, verdict=Verdict.WRONG, phase="values", message=text)
-            note = f"the value in float64 is the model's, not JAX's: {found}"[:600]
+            note = f"the more exact value is the model's, not JAX's: {found}"[:600]
     return replace(cell, verdict=Verdict.PASS, phase="", message=note)

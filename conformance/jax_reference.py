@@ -1,7 +1,8 @@
-"""A case computed by JAX in float64, to tell which side of a difference is right.
+"""A case computed more exactly, to tell which side of a difference is right.
 
 Where float32 sums many terms or cancels, JAX's own value is off by more than its tolerance. A model
-whose result is the rounded float64 value, within the same tolerance, is right all the same.
+whose result is the rounded float64 value, within the same tolerance, is right all the same. In
+float64, functions of one array are computed in numpy's next wider type.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["in_float64"]
+__all__ = ["more_exact"]
 
 Array = NDArray[Any]
 
@@ -24,8 +25,20 @@ _WIDE = {
 }
 
 
-def in_float64(harness: Any, args: Sequence[Array], dtypes: Sequence[np.dtype[Any]]) -> list[Array]:
-    """Run a case with every argument widened, and round the results.
+_EXTENDED: dict[str, Any] = {
+    "float64": np.longdouble,
+    "complex128": np.clongdouble,
+}
+#: Groups about a function of one array that numpy has under another name, or under the same one.
+_FUNCTIONS = {
+    **{f"a{name}": f"arc{name}" for name in ("cos", "cosh", "sin", "sinh", "tan", "tanh")},
+    **{name: name for name in ("cos", "cosh", "sin", "sinh", "tan", "tanh")},
+    **{name: name for name in ("exp", "exp2", "expm1", "log", "log1p", "sqrt")},
+}
+
+
+def more_exact(harness: Any, args: Sequence[Array], dtypes: Sequence[np.dtype[Any]]) -> list[Array]:
+    """Compute a case with every argument widened, and round the results.
 
     Args:
         harness: The case.
@@ -33,9 +46,23 @@ def in_float64(harness: Any, args: Sequence[Array], dtypes: Sequence[np.dtype[An
         dtypes: Element types of its results.
 
     Returns:
-        The results, of these types; none if JAX does not compute the case in float64, or if that
-        would be no other computation.
+        The results, of these types; none if nothing more exact is known.
     """
+    return _in_float64(harness, args, dtypes) or _in_extended(harness, args)
+
+
+def _in_extended(harness: Any, args: Sequence[Array]) -> list[Array]:
+    function = _FUNCTIONS.get(str(harness.group_name))
+    if function is None or len(args) != 1 or args[0].dtype.name not in _EXTENDED:
+        return []
+    wide: Array = args[0].astype(_EXTENDED[args[0].dtype.name])
+    with np.errstate(all="ignore"):
+        return [np.asarray(getattr(np, function)(wide)).astype(args[0].dtype)]
+
+
+def _in_float64(
+    harness: Any, args: Sequence[Array], dtypes: Sequence[np.dtype[Any]]
+) -> list[Array]:
     import jax
 
     wide = [array.astype(_WIDE.get(array.dtype.name, array.dtype)) for array in args]
