@@ -73,12 +73,20 @@ def judge(
     return verdict
 
 
+def _is_idle(row: dict[str, Any]) -> bool:
+    """Whether a check was skipped, or nothing but emptiness and NaN agreed."""
+    if row["outcome"] != "passed":
+        return row["outcome"] in {"skipped", "unchecked"}
+    outputs = [output for report in row["reports"] for output in report["outputs"]]
+    return bool(outputs) and all(output.get("vacuous") for output in outputs)
+
+
 def _fail_on(verdict: Verdict, settings: Settings, results: list[dict[str, Any]]) -> None:
     """Applies what the user wants to be red."""
     from yobx.words import counted
 
     if settings.fail_on == "untested":
-        idle = [row["nodeid"] for row in results if row["outcome"] in {"skipped", "unchecked"}]
+        idle = [row["nodeid"] for row in results if _is_idle(row)]
         if idle:
             verdict.reasons.append(
                 f"{counted(len(idle), 'check')} skipped or comparing nothing, {idle[0]} first, and "

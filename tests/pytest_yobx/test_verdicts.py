@@ -92,3 +92,14 @@ def test_a_factory_that_raises_can_be_expected(pytester):
 def test_a_factory_that_raises_shows_the_line(pytester):
     write_repository(pytester, ["raising"])
     run(pytester, *PRIMES).stdout.fnmatch_lines(["*zoo.py:*", "*OSError: no weights here*"])
+
+
+def test_a_check_of_emptiness_alone_is_red_when_asked(pytester):
+    write_repository(pytester, ["good"])
+    flags = ("--yobx", "--yobx-bindings", "zeros", "--yobx-fail-on")
+    result = run(pytester, *flags, "any")
+    assert result.ret == pytest.ExitCode.OK
+    result.stdout.fnmatch_lines(["warning: zoo:good?zeros?: every output is empty: only dtypes*"])
+    result = run(pytester, *flags, "untested")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(["1 check skipped or comparing nothing, *zoo:good?zeros?*"])

@@ -201,7 +201,7 @@ def _save(path: Path, arrays: dict[str, Any]) -> None:
                 array = np.array([str(v) for v in array.ravel()], dtype=np.str_).reshape(
                     array.shape
                 )
-            elif array.dtype.kind == "V":
+            elif array.dtype.isbuiltin == 2:  # of ml_dtypes
                 flat[f"dtype of {key}"] = np.array(array.dtype.name)
                 array = array.view(f"u{array.dtype.itemsize}")
             flat[key] = array

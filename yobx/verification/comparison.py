@@ -14,7 +14,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from yobx.verification.dtypes import dtype_name, is_complex, is_float, spacing, ulp_distance, widen
+from yobx.verification.dtypes import (
+    dtype_name,
+    epsilon_half,
+    is_complex,
+    is_float,
+    spacing,
+    ulp_distance,
+    widen,
+)
 from yobx.verification.findings import Outcome, OutputReport
 from yobx.words import counted
 
@@ -74,6 +82,8 @@ def compare(name: str, got: object, want: object, allowance: Allowance) -> Outpu
     got_list, want_list = isinstance(got, list), isinstance(want, list)
     if got_list != want_list:
         return _refused(name, "dtype", f"{_kind(got)} where the source gives {_kind(want)}")
+    if got is None or want is None:
+        return _compare_nothing(name, got, want)
     if not (isinstance(got, list) and isinstance(want, list)):
         return compare_values(name, np.asarray(got), np.asarray(want), allowance)
     if len(got) != len(want):
@@ -83,16 +93,34 @@ def compare(name: str, got: object, want: object, allowance: Allowance) -> Outpu
             f"a sequence of {counted(len(got), 'tensor')}, the source gives {len(want)}",
         )
     reports = [
-        compare_values(f"{name}[{i}]", np.asarray(g), np.asarray(w), allowance)
+        compare(f"{name}[{i}]", g, w, allowance)
         for i, (g, w) in enumerate(zip(got, want, strict=True))
     ]
     failed = next((report for report in reports if report.failed), None)
     if failed is not None:
         return failed
-    total = sum(report.elements for report in reports)
-    return OutputReport(
-        name, dtype="sequence", shape=(len(got),), rule=allowance.rule, elements=total
-    )
+    whole = OutputReport(name, dtype="sequence", shape=(len(got),), rule=allowance.rule)
+    whole.elements = sum(report.elements for report in reports)
+    whole.vacuous = all(report.vacuous for report in reports)
+    for report in reports:
+        if report.outcome is Outcome.WARNING:
+            whole.outcome = Outcome.WARNING
+            whole.notes += [f"{report.name}: {note}" for note in report.notes]
+    for statistic in ("max_abs", "max_rel", "budget_used"):
+        found = [getattr(report, statistic) for report in reports]
+        known = [value for value in found if value is not None]
+        setattr(whole, statistic, max(known, default=None))
+    return whole
+
+
+def _compare_nothing(name: str, got: object, want: object) -> OutputReport:
+    """An optional value that is not there agrees with nothing alone."""
+    if got is None and want is None:
+        report = OutputReport(name, dtype="nothing", rule="exact")
+        report.vacuous = True
+        report.notes.append("vacuous: neither side gives anything")
+        return report
+    return _refused(name, "dtype", f"{_kind(got)} where the source gives {_kind(want)}")
 
 
 def compare_values(
@@ -109,6 +137,10 @@ def compare_values(
     Returns:
         The report.
     """
+    strange = _no_text(got) or _no_text(want)
+    if strange:
+        message = f"an array of objects, {strange} among them, is no tensor"
+        return _refused(name, "dtype", message, got)
     got_name, want_name = dtype_name(got.dtype), dtype_name(want.dtype)
     if got_name != want_name:
         return _refused(name, "dtype", f"{got_name}, the source gives {want_name}", got)
@@ -126,6 +158,7 @@ def compare_values(
         name, dtype=want_name, shape=tuple(want.shape), rule=allowance.rule, elements=int(want.size)
     )
     if want.size == 0:
+        report.vacuous = True
         report.notes.append("vacuous: the array is empty, only dtype and shape were compared")
         return report
     if is_float(want.dtype):
@@ -166,6 +199,12 @@ def _compare_exact(
         report.max_abs_index = tuple(int(i) for i in rows[worst])
 
 
+def _no_text(array: NDArray[Any]) -> str:
+    """The class of what makes an array of objects no array of strings, or ``""``."""
+    objects = array.ravel() if array.dtype.kind == "O" else ()
+    return next((type(x).__name__ for x in objects if not isinstance(x, (str, bytes))), "")
+
+
 def _texts(array: NDArray[Any]) -> NDArray[Any]:
     flat = [
         v.decode("utf-8", "surrogateescape") if isinstance(v, bytes) else str(v)
@@ -196,6 +235,9 @@ def _compare_floats(
         spread = max(_spread(wide_want[finite]), _spread(wide_got[finite]))
         _measure_budget(report, error[finite], allowed[finite], spread, allowance)
         _judge_budget(report, ulp[finite], allowance)
+        size = np.maximum(np.abs(wide_want[finite]), spread)
+        blind = (allowed[finite] > size) & (ulp[finite] > allowance.same_ulp)
+        _judge_blind_elements(report, blind, want.dtype, allowance)
     if not allowance.zero_sign and zero_wrong.any():
         report.notes.append(
             f"the sign of {int(zero_wrong.sum())} zeros differs (left open by the operators)"
@@ -205,7 +247,7 @@ def _compare_floats(
     _verdict(report, masks, got, want)
     _check_rms(report, error, finite, allowance)
     if not finite.any() and not report.failed:
-        report.outcome = Outcome.WARNING
+        report.outcome, report.vacuous = Outcome.WARNING, True
         report.notes.append("no element is finite: only the places of NaN and infinities agree")
 
 
@@ -341,6 +383,27 @@ def _judge_budget(report: OutputReport, ulp: NDArray[np.float64], allowance: All
         )
 
 
+def _judge_blind_elements(
+    report: OutputReport, blind: _Mask, dtype: np.dtype[Any], allowance: Allowance
+) -> None:
+    """Tells of elements that may be anything, and refuses units as large as the value itself."""
+    if report.failed:
+        return
+    whole = not is_complex(dtype) and allowance.ulp * 2.0 * epsilon_half(dtype) >= 1.0
+    if whole and blind.any():
+        report.outcome, report.category = Outcome.FAILED, "values"
+        report.notes.append(
+            f"not decidable: {allowance.ulp:g} units in the last place of {report.dtype} are as "
+            "much as the values themselves"
+        )
+    elif blind.any():
+        report.outcome = Outcome.WARNING
+        report.notes.append(
+            f"{int(blind.sum())} of {blind.size} elements differ and are allowed more than they "
+            "are: undecided"
+        )
+
+
 def _part_mismatch(got: NDArray[Any], want: NDArray[Any], test: Any) -> _Mask:
     if is_complex(want.dtype):
         return np.asarray((test(got.real) != test(want.real)) | (test(got.imag) != test(want.imag)))
@@ -385,6 +448,8 @@ def _show(value: object) -> str:
 
 
 def _kind(value: object) -> str:
+    if value is None:
+        return "nothing"
     return "a sequence of tensors" if isinstance(value, list) else "a tensor"
 
 

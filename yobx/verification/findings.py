@@ -83,6 +83,7 @@ class OutputReport:
             can see.
         histogram: Pairs (label, count) of absolute errors.
         notes: Anything a reader must know.
+        vacuous: Whether there was nothing to compare but dtype, shape and the places of NaN.
     """
 
     name: str
@@ -108,6 +109,7 @@ class OutputReport:
     relative_budget: float | None = None
     histogram: list[tuple[str, int]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    vacuous: bool = False
 
     @property
     def failed(self) -> bool:

@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 import onnx
 from numpy.typing import NDArray
+from onnx import helper
 
 from yobx.verification.arguments import as_pairs, fill, from_pairs, tensors_of
 from yobx.verification.bindings import Binding, InputAxes, axes_of_inputs, choose_bindings, resized
 from yobx.verification.boundary import Attempt, one_line
 from yobx.verification.comparison import Allowance, compare
-from yobx.verification.dtypes import is_float, widen
+from yobx.verification.dtypes import dtype_name, is_float, widen
 from yobx.verification.evidence import BindingRun, CheckResult
 from yobx.verification.findings import BindingReport, Outcome, OutputReport, ShapeReport
 from yobx.verification.localize import Evidence, localize
@@ -101,6 +102,12 @@ class _Judgement:
                 f"the converted model has {counted(len(names), 'input')} ({shown}), the source "
                 f"was given {len(leaves)}",
             )
+            raise EndOfCheckError
+        wrong = _unfit(self.prepared.model, leaves)
+        if not self.prepared.model.graph.output:
+            wrong = "the converted model has no outputs: there is nothing to compare"
+        if wrong:
+            self.phases.fail("run", wrong)
             raise EndOfCheckError
         with self.phases.phase("run"):
             for binding in choose_bindings(self.prepared.model, self.axes, leaves, requests):
@@ -384,6 +391,30 @@ class _Judgement:
                 f"{len(bare)} of {counted(len(nodes), 'node')} without a word of where it comes "
                 f"from: {shown}",
             )
+
+
+def _unfit(model: onnx.ModelProto, leaves: Sequence[NDArray[Any]]) -> str:
+    """Which input is not what the model declares, or ``""``."""
+    fed = set(input_names(model))
+    declared = [value for value in model.graph.input if value.name in fed]
+    for value, leaf in zip(declared, leaves, strict=True):
+        tensor = value.type.tensor_type
+        if not value.type.HasField("tensor_type") or not isinstance(leaf, (np.ndarray, np.generic)):
+            continue
+        kind = dtype_name(np.dtype(helper.tensor_dtype_to_np_dtype(tensor.elem_type)))
+        dims = [dim.dim_param or dim.dim_value or "?" for dim in tensor.shape.dim]
+        sizes = list(np.shape(leaf))
+        fits = not tensor.HasField("shape") or (
+            len(dims) == len(sizes)
+            and all(isinstance(d, str) or d == n for d, n in zip(dims, sizes, strict=True))
+        )
+        if kind != dtype_name(leaf.dtype) or not fits:
+            shape = "[" + ", ".join(map(str, dims)) + "]" if tensor.HasField("shape") else ""
+            return (
+                f"the input {value.name} of the converted model is {kind} {shape}, and was given "
+                f"{dtype_name(leaf.dtype)} {sizes}"
+            )
+    return ""
 
 
 def _resemble(got: Any, want: Any) -> bool:

@@ -123,7 +123,8 @@ class CheckOptions:
         """Checks what is not checked where it is used.
 
         Raises:
-            ArgumentError: If the seed, precision or tolerance class is not one.
+            ArgumentError: If the seed, precision or tolerance class is not one, or if there is no
+                binding.
         """
         for name, choices in (("precision", PRECISIONS), ("tolerance_class", TOLERANCE_CLASSES)):
             if getattr(self, name) not in choices:
@@ -134,6 +135,14 @@ class CheckOptions:
         if not isinstance(self.seed, int) or isinstance(self.seed, bool) or self.seed < 0:
             raise ArgumentError(
                 f"a seed is an integer, 0 or more. Received: seed={self.seed!r}.", argument="seed"
+            )
+
+        asked = self.bindings
+        if asked is not None and not isinstance(asked, (str, Mapping)) and not list(asked):
+            raise ArgumentError(
+                "at least one binding is needed to run a model. Received: bindings=[]. Leave it "
+                "out for those of the default.",
+                argument="bindings",
             )
 
     def conversion(self) -> dict[str, Any]:

@@ -31,6 +31,7 @@ __all__ = [
 
 # protobuf refuses to serialise more; some room is left for what serialising adds.
 _SERIAL_LIMIT = 2**31 - 2**24
+_OF_A_LIBRARY = 2  # what numpy says of the dtypes of ml_dtypes; one of them has another kind
 _LOW_PRECISION = frozenset(
     {
         onnx.TensorProto.BFLOAT16,
@@ -195,14 +196,14 @@ class Session:
 
 
 def _is_low(array: NDArray[Any]) -> bool:
-    return isinstance(array, np.ndarray) and array.dtype.kind == "V"
+    return isinstance(array, np.ndarray) and array.dtype.isbuiltin == _OF_A_LIBRARY
 
 
 def _to_ort(array: NDArray[Any]) -> Any:
     from onnxruntime import OrtValue
 
     array = np.asarray(array, order="C")  # ascontiguousarray would make a vector of a scalar
-    if array.dtype.kind != "V":
+    if not _is_low(array):
         return OrtValue.ortvalue_from_numpy(array)
     onnx_type = helper.np_dtype_to_tensor_dtype(array.dtype)
     return OrtValue.ortvalue_from_numpy_with_onnx_type(array, onnx_type)

@@ -95,12 +95,9 @@ class OnnxSource:
         result = self.reference(*args)
         if isinstance(result, dict):
             return [(name, value) for name, value in result.items()]
-        if isinstance(result, (tuple, list)):
-            return [
-                ("", np.asarray(value) if not isinstance(value, list) else value)
-                for value in result
-            ]
-        return [("", np.asarray(result))]
+        several = result if isinstance(result, (tuple, list)) else [result]
+        # A sequence is a list; an optional value that is not there is None.
+        return [("", v if v is None or isinstance(v, list) else np.asarray(v)) for v in several]
 
     def example(self, seed: int, options: Mapping[str, Any]) -> tuple[Any, ...] | None:
         """Inputs made from the graph's inputs."""

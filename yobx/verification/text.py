@@ -95,7 +95,7 @@ def _output_lines(report: Findings) -> list[str]:
     if len(by_name) > _MOST_ROWS:
         cells.append("…")
     lines = [_row("outputs", f"{len(wrong)}/{len(by_name)} wrong:  " + "   ".join(cells))]
-    for name in list(wrong)[:3]:
+    for name in [name for name in by_name if name in wrong][:3]:
         rows = [row for row in by_name[name] if row.failed]
         lines += describe_output(rows[0])
         if len(rows) > 1:

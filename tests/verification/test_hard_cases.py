@@ -1,0 +1,227 @@
+"""Inputs and outputs that a comparison might let through, or be confused by."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper
+
+from tests.verification.models import model, unary, value
+from yobx.errors import ArgumentError
+from yobx.verification import check_conversion
+from yobx.verification.comparison import Allowance, compare
+from yobx.verification.findings import Outcome
+
+X = np.random.default_rng(0).standard_normal(4).astype(np.float32)
+
+
+def identity(dtype: int, shape: tuple[Any, ...] = ("N",)) -> onnx.ModelProto:
+    node = helper.make_node("Identity", ["x"], ["y"])
+    return model([node], [value("x", shape, dtype)], [value("y", shape, dtype)])
+
+
+def one_bit_off(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    bits = array.copy().view(f"u{array.dtype.itemsize}")
+    bits[-1] ^= 1
+    return bits.view(array.dtype)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "values"),
+    [
+        (TensorProto.BOOL, np.array([True, False])),
+        (TensorProto.INT8, np.array([-128, 127], np.int8)),
+        (TensorProto.UINT16, np.array([1, 65535], np.uint16)),
+        (TensorProto.UINT32, np.array([1, 2**32 - 1], np.uint32)),
+        (TensorProto.UINT64, np.array([1, 2**64 - 1], np.uint64)),
+        (TensorProto.INT64, np.array([2**62, -(2**63)])),
+        (TensorProto.FLOAT16, np.array([1, 6e4], np.float16)),
+        (TensorProto.DOUBLE, np.array([1, 1e300])),
+        (TensorProto.BFLOAT16, np.array([1, 3e38], ml_dtypes.bfloat16)),
+        (TensorProto.FLOAT8E4M3FN, np.array([1, 448], ml_dtypes.float8_e4m3fn)),
+        (TensorProto.FLOAT8E5M2, np.array([1, 5e4], ml_dtypes.float8_e5m2)),
+        (TensorProto.FLOAT8E4M3FNUZ, np.array([1, 200], ml_dtypes.float8_e4m3fnuz)),
+        (TensorProto.FLOAT8E5M2FNUZ, np.array([1, 5e4], ml_dtypes.float8_e5m2fnuz)),
+    ],
+)
+def test_one_bit_of_every_dtype(dtype: int, values: np.ndarray[Any, Any]) -> None:
+    def check(reference: Callable[..., Any]) -> Any:
+        return check_conversion(identity(dtype), (values,), reference=reference, bindings="sample")
+
+    assert check(lambda x: x).passed
+    assert check(one_bit_off).failed_phase == "values"
+
+
+@pytest.mark.parametrize(
+    ("reference", "words"),
+    [
+        (lambda x: None, "a tensor where the source gives nothing"),
+        (lambda x: np.array([None] * len(x)), "an array of objects, NoneType among them"),
+        (lambda x: np.array([f"{v}" for v in x[:-1]] + [7.5], object), "float among them"),
+        (lambda x: ([x],), "a tensor where the source gives a sequence of tensors"),
+        (lambda x: x[:1], "shape [5], the source gives [1]"),
+        (lambda x: x[0], "rank 1 [5], the source gives rank 0 []"),
+        (lambda x: x.astype(np.complex64), "source gives"),
+    ],
+)
+def test_what_only_looks_equal_is_told_apart(reference: Any, words: str) -> None:
+    ones = np.ones(5, np.float32)
+    report = check_conversion(identity(1), (ones,), reference=reference, bindings="primes")
+    assert not report.passed
+    assert words in report.text()
+
+
+def test_objects_are_no_strings() -> None:
+    report = compare("y", np.array(["None"], object), np.array([None], object), Allowance("exact"))
+    assert report.failed
+    report = compare("y", np.array(["1.5"], object), np.array([1.5], object), Allowance("exact"))
+    assert report.failed
+    same = compare("y", np.array(["é"], object), np.array(["é".encode()]), Allowance("exact"))
+    assert not same.failed
+
+
+def optional(*, full: bool) -> onnx.ModelProto:
+    tensor = helper.make_tensor_type_proto(TensorProto.FLOAT, ["N"])
+    node = helper.make_node("Optional", ["x"], ["y"])
+    if not full:
+        node = helper.make_node("Optional", [], ["y"], type=tensor)
+    result = helper.make_value_info("y", helper.make_optional_type_proto(tensor))
+    return model([node], [value("x", ["N"])], [result])
+
+
+@pytest.mark.parametrize(
+    ("full", "reference", "agrees"),
+    [
+        (True, lambda x: x, True),
+        (True, lambda x: x + 1, False),
+        (True, lambda x: None, False),
+        (False, lambda x: (None,), True),
+        (False, lambda x: x, False),
+    ],
+)
+def test_optional_outputs(full: bool, reference: Any, agrees: bool) -> None:
+    report = check_conversion(optional(full=full), (X,), reference=reference)
+    assert report.passed is agrees
+    if agrees:
+        assert all(output.vacuous is not full for output in report.outputs)
+
+
+def sequence() -> onnx.ModelProto:
+    nodes = [
+        helper.make_node("Exp", ["x"], ["e"]),
+        helper.make_node("SequenceConstruct", ["x", "e"], ["y"]),
+    ]
+    result = helper.make_tensor_sequence_value_info("y", TensorProto.FLOAT, None)
+    return model(nodes, [value("x", ["N"])], [result])
+
+
+@pytest.mark.parametrize(
+    ("reference", "agrees"),
+    [
+        (lambda x: ([x, np.exp(x)],), True),
+        (lambda x: ([np.exp(x), x],), False),
+        (lambda x: ([x],), False),
+        (lambda x: ([],), False),
+        (lambda x: ([x, np.exp(x) + 1e-3],), False),
+        (lambda x: ([x, np.exp(x).astype(np.float64)],), False),
+        (lambda x: (np.stack([x, np.exp(x)]),), False),
+    ],
+)
+def test_sequences(reference: Any, agrees: bool) -> None:
+    report = check_conversion(sequence(), (X,), reference=reference)
+    assert report.passed is agrees
+    if agrees:
+        assert all(output.max_abs is not None for output in report.outputs)
+
+
+def test_what_an_element_of_a_sequence_warns_of_is_told() -> None:
+    nans = np.full(3, np.nan, np.float32)
+    report = compare("y", [nans, nans], [nans, nans], Allowance("exact", ulp=1.0))
+    assert report.outcome is Outcome.WARNING
+    assert report.vacuous
+    assert report.notes[0].startswith("y[0]: no element is finite")
+
+
+def test_a_check_of_nan_alone_is_vacuous() -> None:
+    nodes = [helper.make_node("Sqrt", ["x"], ["t"]), helper.make_node("Mul", ["t", "t"], ["y"])]
+    squares = model(nodes, [value("x", ["N"])], [value("y", ["N"])])
+    with np.errstate(invalid="ignore"):
+        report = check_conversion(
+            squares,
+            (np.full(3, -1.0, np.float32),),
+            reference=lambda x: np.sqrt(x) * np.float32(7),
+            bindings="sample",
+        )
+    assert all(output.vacuous for output in report.outputs)
+    assert "no element is finite" in report.text()
+
+
+def test_no_scale_makes_everything_right() -> None:
+    def check(scale: float) -> Any:
+        return check_conversion(
+            unary("Exp", ["N"]), (X,), reference=lambda x: -np.exp(x), tolerance_scale=scale
+        )
+
+    for scale in (1.0, 1e7, 1e30):
+        report = check(scale)
+        assert report.failed_phase == "values"
+    assert "are as much as the values themselves" in report.text()
+
+
+def test_elements_that_may_be_anything_are_told() -> None:
+    """A median says nothing of the other half."""
+    want = np.linspace(1.0, 2.0, 100).astype(np.float32)
+    allowed = np.full(100, 1e-7)
+    allowed[:40] = 1e3
+    got = want.copy()
+    got[:40] = 0.5
+    report = compare("y", got, want, Allowance("measured", allowed, ulp=1.0, rms=1e3))
+    assert report.outcome is Outcome.WARNING
+    assert report.notes == [
+        "40 of 100 elements differ and are allowed more than they are: undecided"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        ((X.astype(np.float64),), "is float32 [N], and was given float64 [4]"),
+        ((X.reshape(2, 2),), "is float32 [N], and was given float32 [2, 2]"),
+        (("text",), "the converted model has 1 input (x), the source was given 0"),
+        ((X, X), "the converted model has 1 input (x), the source was given 2"),
+    ],
+)
+def test_inputs_that_do_not_fit_are_told_once(args: tuple[Any, ...], words: str) -> None:
+    report = check_conversion(identity(1), args, reference=lambda *x: x[0])
+    assert not report.passed
+    assert report.text().count(words) == 1
+
+
+def test_a_size_that_does_not_fit_is_told() -> None:
+    report = check_conversion(identity(1, (5,)), (X,), reference=lambda x: x)
+    assert "is float32 [5], and was given float32 [4]" in report.text()
+
+
+def test_a_model_without_outputs_proves_nothing() -> None:
+    nothing = model([helper.make_node("Abs", ["x"], ["y"])], [value("x", ["N"])], [])
+    report = check_conversion(nothing, (X,), reference=lambda x: ())
+    assert "the converted model has no outputs: there is nothing to compare" in report.text()
+
+
+def test_no_binding_is_refused() -> None:
+    with pytest.raises(ArgumentError, match="at least one binding"):
+        check_conversion(identity(1), (X,), reference=lambda x: x, bindings=[])
+
+
+def test_wrong_outputs_are_told_in_the_order_of_the_model() -> None:
+    names = [f"o{i}" for i in range(6)]
+    nodes = [helper.make_node("Identity", ["x"], [name]) for name in names]
+    many = model(nodes, [value("x", ["N"])], [value(name, ["N"]) for name in names])
+    report = check_conversion(many, (X,), reference=lambda x: tuple(x + 1 for _ in names))
+    told = [line.split()[0] for line in report.text().splitlines() if line.startswith(" o")]
+    assert told == ["outputs", "o0", "o1", "o2"]
