@@ -14,6 +14,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from conformance.cells import Cell, Verdict
 from conformance.jax_reference import more_exact
@@ -22,6 +23,8 @@ from yobx.errors import TraceError
 from yobx.verification.arguments import from_pairs
 
 __all__ = ["CatalogueMissingError", "check", "harnesses", "sample", "source"]
+
+Array = NDArray[Any]
 
 #: What functions raise on sizes that are no numbers.
 _RAISED = (
@@ -93,12 +96,12 @@ def check(harness: Any, *, symbolic: bool = False, x64: bool = False) -> Cell:
 
     Args:
         harness: One of :func:`harnesses`.
-        symbolic: Whether the first size, wherever it begins a shape, is symbolic; the model then
-            runs at several sizes.
+        symbolic: Whether a size is symbolic: the first one wherever it begins a shape, or else what
+            JAX exports; the model then runs at several sizes.
         x64: Whether 64-bit types are enabled, as :func:`harnesses` did.
 
     Returns:
-        What became of it. What JAX does not trace with a symbolic size is the source's.
+        What became of it. What JAX does not trace with any size symbolic is the source's.
     """
     import jax
 
@@ -120,15 +123,17 @@ def check(harness: Any, *, symbolic: bool = False, x64: bool = False) -> Cell:
         except (NotImplementedError, RuntimeError, TypeError, ValueError) as error:
             text = f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
             return Cell(name, group, Verdict.SOURCE, "source", text)
-        shapes: Any = _first_size(args) if symbolic else {}
-        if shapes is None:
-            return Cell(name, group, Verdict.SOURCE, "source", "no size that could be symbolic")
-        result = run_check(call, args, dynamic_shapes=shapes, localize=False)
-    cell = Cell.of_report(name, group, result.report)
-    if symbolic and _is_of_jax(cell, result, call, args, shapes):
-        return replace(cell, verdict=Verdict.SOURCE)
-    if cell.phase in ("", "values") and result.runs:
-        return _by_jax_tolerance(cell, harness, result.runs, [leaf.dtype for leaf in results])
+        choices: Sequence[Any] = _symbolic_sizes(args) if symbolic else [{}]
+        cell = Cell(name, group, Verdict.SOURCE, "source", "no size that could be symbolic")
+        for shapes in choices:
+            result = run_check(call, args, dynamic_shapes=shapes, localize=False)
+            cell = Cell.of_report(name, group, result.report)
+            if symbolic and _is_of_jax(cell, result, call, args, shapes):
+                cell = replace(cell, verdict=Verdict.SOURCE)
+                continue
+            if cell.phase in ("", "values") and result.runs:
+                return _by_jax_tolerance(cell, harness, result.runs, [r.dtype for r in results])
+            return cell
     return cell
 
 
@@ -145,7 +150,10 @@ def _exports(call: Any, args: Sequence[Any], shapes: Sequence[Any]) -> bool:
     import jax
     from jax import core, export
 
-    texts = ["n, ..." if shape else "..." for shape in shapes]
+    texts = [
+        ", ".join("n" if axis in shape else "_" for axis in range(array.ndim))
+        for shape, array in zip(shapes, args, strict=True)
+    ]
     try:
         export.export(jax.jit(call))(*export.symbolic_args_specs(tuple(args), texts))
     except (*_RAISED, core.InconclusiveDimensionOperation):
@@ -153,11 +161,22 @@ def _exports(call: Any, args: Sequence[Any], shapes: Sequence[Any]) -> bool:
     return True
 
 
-def _first_size(args: tuple[Any, ...]) -> tuple[dict[int, str], ...] | None:
-    sizes = [array.shape[0] for array in args if array.ndim and array.shape[0]]
-    if not sizes:
-        return None
-    return tuple({0: "n"} if a.ndim and a.shape[0] == sizes[0] else {} for a in args)
+def _symbolic_sizes(args: Sequence[Array]) -> list[tuple[dict[int, str], ...]]:
+    """Which axes to make symbolic, the best choice first.
+
+    The first size wherever it begins a shape; the first axis of one array; or every axis of a size.
+    """
+    arrays = [array for array in args if array.ndim and array.shape[0]]
+    if not arrays:
+        return []
+    first = arrays[0].shape[0]
+    found = [tuple({0: "n"} if a.ndim and a.shape[0] == first else {} for a in args)]
+    found += [tuple({0: "n"} if a is one else {} for a in args) for one in arrays]
+    for size in dict.fromkeys(size for array in arrays for size in array.shape):
+        found.append(
+            tuple({i: "n" for i, other in enumerate(a.shape) if other == size} for a in args)
+        )
+    return [shapes for i, shapes in enumerate(found) if shapes not in found[:i]]
 
 
 def _by_jax_tolerance(
