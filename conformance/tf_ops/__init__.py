@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from conformance.tf_ops.cases import Case
 
-__all__ = ["SUBJECTS", "subject_cases"]
+__all__ = ["NIGHTLY", "SUBJECTS", "subject_cases"]
 
 #: Modules with cases.
 SUBJECTS = (
@@ -21,6 +21,7 @@ SUBJECTS = (
     "frames",
     "gradients",
     "grouping",
+    "limits",
     "linalg",
     "quantized",
     "rearranging",
@@ -30,11 +31,15 @@ SUBJECTS = (
     "state",
     "text",
     "rows_attributes",
+    "rows_edges",
     "rows_functions",
     "rows_moves",
     "rows_numbers",
     "rows_rare",
 )
+
+#: Modules whose cases are many, and take paths of their own only by chance: for the night.
+NIGHTLY = ("rows_crossed",)
 
 
 @cache
@@ -42,7 +47,7 @@ def subject_cases(subject: str) -> tuple[Case, ...]:
     """Every case of one module.
 
     Args:
-        subject: One of `SUBJECTS`.
+        subject: One of `SUBJECTS` or `NIGHTLY`.
     """
     module = import_module(f"{__name__}.{subject}")
     return tuple(module.cases())

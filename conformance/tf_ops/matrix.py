@@ -12,7 +12,7 @@ from typing import NamedTuple
 import onnxruntime
 
 from conformance.cells import Cell, Verdict
-from conformance.tf_ops import SUBJECTS, subject_cases
+from conformance.tf_ops import NIGHTLY, SUBJECTS, subject_cases
 from conformance.tf_ops.cases import Case, MismatchError, check_mode, modes_of
 from yobx.errors import TraceError, YobxError
 from yobx.lowering.opsets import DEFAULT_OPSET, OLDEST_OPSET, newest_opset
@@ -46,12 +46,14 @@ def opsets() -> tuple[int, ...]:
     return (OLDEST_OPSET, DEFAULT_OPSET, newest_opset())
 
 
-def names(versions: Iterable[int], subjects: Iterable[str] = SUBJECTS) -> Iterator[str]:
+def names(
+    versions: Iterable[int], subjects: Iterable[str] = (*SUBJECTS, *NIGHTLY)
+) -> Iterator[str]:
     """Names of cells: of one subject after the other, each at one opset after the other.
 
     Args:
         versions: Target opsets.
-        subjects: Some of `SUBJECTS`.
+        subjects: Some of `SUBJECTS` and `NIGHTLY`; all of both by default.
     """
     every = tuple(dict.fromkeys(versions))
     for subject in subjects:

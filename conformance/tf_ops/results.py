@@ -11,7 +11,7 @@ from typing import Any
 
 import yobx.tensorflow
 from conformance.cells import Cell, Verdict
-from conformance.tf_ops import SUBJECTS, subject_cases
+from conformance.tf_ops import NIGHTLY, SUBJECTS, subject_cases
 from conformance.tf_ops.attributes import Value
 from conformance.tf_ops.contents import Content, content_of
 from conformance.tf_ops.matrix import parse
@@ -61,7 +61,11 @@ def results(cells: Iterable[Cell]) -> dict[str, dict[str, Any]]:
     """
     register()
     known = get_tf_op_registrations()
-    contents = {(s, c.name): (c.op_type, content_of(c)) for s in SUBJECTS for c in subject_cases(s)}
+    contents = {
+        (s, c.name): (c.op_type, content_of(c))
+        for s in (*SUBJECTS, *NIGHTLY)
+        for c in subject_cases(s)
+    }
     rows: dict[str, _Row] = {name: _Row() for name in sorted(known)}
     for cell in cells:
         said = parse(cell.name)

@@ -72,20 +72,30 @@ class Row:
         """
         return self._case(self._base(), suffix)
 
+    def cases_for(self, attribute: str, dtype: str, suffix: str) -> Iterator[Case]:
+        """Yield cases in which a type attribute is a dtype, the likeliest for TensorFlow first.
+
+        Args:
+            attribute: The type attribute.
+            dtype: The dtype.
+            suffix: End of their name.
+        """
+        base = self._base()
+        if base.get(attribute) == dtype or self._is_list(attribute):
+            return
+        for kinds in self._choices(base, attribute, dtype):
+            yield self._case(kinds, suffix)
+
     def cases(self) -> Iterator[Case]:
         """Yield a case for the dtypes to begin with, and for every other dtype of an attribute."""
-        base = self._base()
-        yield self._case(base, "")
+        yield self.case("")
         for attribute, dtype in sorted(required(self.op_type)):
-            if base.get(attribute) == dtype or self._is_list(attribute):
-                continue
             if self.only is not None and attribute not in self.only:
                 continue
-            for kinds in self._choices(base, attribute, dtype):
-                case = self._case(kinds, f"-{attribute}-{dtype}")
-                if works_in_tf(case):
-                    yield case
-                    break
+            tried = self.cases_for(attribute, dtype, f"-{attribute}-{dtype}")
+            found = next(filter(works_in_tf, tried), None)
+            if found is not None:
+                yield found
 
     def _is_list(self, attribute: str) -> bool:
         return bool(type_attributes(self.op_type)[attribute].type != "type")

@@ -16,7 +16,7 @@ PIXELS = Arg("float32", ("n", 6, 7, 2))
 FOUR = Arg("float32", ("n", 6, 8, 4))
 VOLUME = Arg("float32", ("n", 4, 5, 3, 2))
 ONE: dict[str, Any] = {"only": ()}
-SUMS: dict[str, Any] = {"only": (), "ulps": 16, "options": {"floor": 16.0}}
+SUMS: dict[str, Any] = {"only": (), "ulps": 16, "half": 2, "options": {"floor": 16.0}}
 PADDED = [0, 0, 1, 0, 2, 1, 0, 0]
 WINDOWS = [
     Row("AvgPool", {"value": PIXELS}, {"ksize": [1, 2, 3, 1], "strides": [1, 1, 2, 1],
@@ -157,7 +157,7 @@ ELEMENTS = [
         "cs_prev": Arg("float32", ("n", 2), -1, 1), "h_prev": Arg("float32", ("n", 2), -1, 1),
         "w": Arg("float32", (5, 8), -1, 1), **{k: Arg("float32", (2,), -1, 1) for k in (
         "wci", "wcf", "wco")}, "b": Arg("float32", (8,), -1, 1)}, {"forget_bias": 1.25}, ulps=16,
-        tag="bias", options={"floor": 1.0, "bindings": ({"n": 2},)}, **ONE),
+        half=8, tag="bias", options={"floor": 1.0, "bindings": ({"n": 2},)}, **ONE),
     *(Row("FakeQuantWithMinMaxArgs", {"inputs": X}, {"min": -4.0, "max": 3.0, **attrs}, ulps=4,
           options={"atol": 1e-6}, tag=str(i), **ONE)
       for i, attrs in enumerate(({}, {"num_bits": 5}))),

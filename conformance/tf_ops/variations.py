@@ -13,9 +13,10 @@ from tensorflow.python.framework import op_def_registry
 from conformance.tf_ops.attributes import Value, choices, label_of
 from conformance.tf_ops.cases import Arg, Case, works_in_tf
 from conformance.tf_ops.contents import traces
+from conformance.tf_ops.declared import required
 from conformance.tf_ops.rows import Row
 
-__all__ = ["NOT_RUN", "cases_of", "compiled"]
+__all__ = ["NOT_RUN", "cases_of", "compiled", "crossed"]
 
 #: Op type -> values that TensorFlow refuses with the row they were tried on, as found when the
 #: cases were made.
@@ -50,22 +51,42 @@ def varied(row: Row, names: Sequence[str] | None) -> Iterator[Case]:
         row: The row.
         names: Attributes to go through; ``None`` for all.
     """
-    for name, values in choices(row.op_type).items():
+    for name, value in _others(row):
         if names is not None and name not in names:
             continue
-        for value in values:
-            if value == row.attrs.get(name, _default(row.op_type, name)):
+        case = _with(row, name, value).case(f"-{name}-{value}")
+        refused = row.refuses.get(f"{name}={value}", "")
+        if refused:
+            yield replace(case, refused=refused, dynamic=False)
+        elif works_in_tf(case) and traces(case):
+            yield case
+        elif works_in_tf(other := compiled(case)):
+            yield other
+        else:
+            NOT_RUN[row.op_type].add((name, str(value)))
+
+
+def crossed(row: Row) -> Iterator[Case]:
+    """Yield a case for every other dtype together with every value that the row does not have.
+
+    Args:
+        row: The row.
+    """
+    for attribute, dtype in sorted(required(row.op_type)):
+        for name, value in _others(row):
+            if f"{name}={value}" in row.refuses:
                 continue
-            case = _with(row, name, value).case(f"-{name}-{value}")
-            refused = row.refuses.get(f"{name}={value}", "")
-            if refused:
-                yield replace(case, refused=refused, dynamic=False)
-            elif works_in_tf(case) and traces(case):
-                yield case
-            elif works_in_tf(other := compiled(case)):
-                yield other
-            else:
-                NOT_RUN[row.op_type].add((name, str(value)))
+            suffix = f"-{attribute}-{dtype}-{name}-{value}"
+            tried = _with(row, name, value).cases_for(attribute, dtype, suffix)
+            found = next((c for c in tried if works_in_tf(c) and traces(c)), None)
+            if found is not None:
+                yield replace(found, dynamic=False)
+
+
+def _others(row: Row) -> Iterator[tuple[str, Any]]:
+    for name, values in choices(row.op_type).items():
+        own = row.attrs.get(name, _default(row.op_type, name))
+        yield from ((name, value) for value in values if value != own)
 
 
 def compiled(case: Case) -> Case:

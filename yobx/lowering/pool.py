@@ -9,6 +9,7 @@ import numpy as np
 
 from yobx.xbuilder import GraphBuilder
 
+from .casts import cast
 from .dtypes import extreme, numpy_dtype
 from .kernels import dtype_name, has_kernel
 from .layout import channels_first, channels_last
@@ -16,9 +17,17 @@ from .legalise import legal, widened
 from .padding import Window, explicit_pads, pad_spatial
 from .shapes import Dim, axis_size, join_dims
 
-__all__ = ["average_pool", "max_pool", "max_pool_with_indices", "window_slices"]
+__all__ = [
+    "average_pool",
+    "max_pool",
+    "max_pool_carrying_nan",
+    "max_pool_with_indices",
+    "window_slices",
+]
 
 Pairs = Sequence[tuple[Dim, Dim]]
+_DILATED_MEANS = 19
+"""Opset from which ``AveragePool`` has dilations."""
 
 
 def _fixed(pairs: Pairs) -> list[tuple[int, int]] | None:
@@ -56,9 +65,7 @@ def max_pool(
     if widened("MaxPool", g.opset(""), "T", dtype_name(dtype)) is None:
         parts = window_slices(g, _padded(g, x, pairs, extreme(dtype, largest=False)), window)
         return str(legal(g).Max(*parts, outputs=outputs, name=name))
-    if fixed is None or any(
-        p >= k for pair, k in zip(fixed, window.kernel, strict=True) for p in pair
-    ):
+    if fixed is None or not _fits(fixed, window):
         x, fixed = _padded(g, x, pairs, extreme(dtype, largest=False)), [(0, 0)] * len(pairs)
     return str(
         legal(g).MaxPool(
@@ -71,6 +78,40 @@ def max_pool(
             name=name,
         )
     )
+
+
+def max_pool_carrying_nan(g: GraphBuilder, x: str, window: Window, pairs: Pairs) -> str:
+    """Emit the largest element of each window of floats, NaN if there is one among them.
+
+    The pooling of onnxruntime passes over some NaN. That of means does not: it is asked of a
+    tensor that is NaN where ``x`` is, and 0 elsewhere, and what it says is taken off, which also
+    leaves a negative zero as it is.
+    """
+    pooled = max_pool(g, x, window, pairs)
+    opset, dtype = g.opset(""), g.get_type(x)
+    dilated = any(d != 1 for d in window.dilations)
+    if not has_kernel("AveragePool", opset, dtype) or (dilated and opset < _DILATED_MEANS):
+        marks = max_pool(g, cast(g, legal(g).IsNaN(x), np.float32), window, pairs)
+        nan = np.array(np.nan).astype(numpy_dtype(dtype))
+        return str(legal(g).Where(g.op.Greater(marks, np.array(0, np.float32)), nan, pooled))
+    zero = np.array(0, numpy_dtype(dtype))
+    marks, fixed = str(g.op.Clip(x, zero, zero)), _fixed(pairs)
+    if fixed is None or not _fits(fixed, window):
+        marks, fixed = _padded(g, marks, pairs, None), [(0, 0)] * len(pairs)
+    means = g.op.AveragePool(
+        marks,
+        kernel_shape=list(window.kernel),
+        strides=list(window.strides),
+        dilations=list(window.dilations) if dilated else None,
+        pads=explicit_pads(fixed),
+        count_include_pad=1,  # a window of padding alone has a mean too
+    )
+    return str(g.op.Sub(pooled, means))
+
+
+def _fits(pairs: Sequence[tuple[int, int]], window: Window) -> bool:
+    """Whether pooling takes this padding: it has to be smaller than the window."""
+    return all(p < k for pair, k in zip(pairs, window.kernel, strict=True) for p in pair)
 
 
 def _padded(g: GraphBuilder, x: str, pairs: Pairs, value: Any) -> str:
@@ -137,12 +178,18 @@ def max_pool_with_indices(
     sizes = [axis_size(g, x, a) for a in range(4)]
     cells = g.op.Range(np.array(0, np.int64), _product(g, sizes[1:]), np.array(1, np.int64))
     grid = g.op.Reshape(cells, join_dims(g, [1, *sizes[1:]]))
-    places = _padded(g, channels_first(g, grid, 4), pairs, None)
+    none, start = np.array(-1, np.int64), np.array(0, np.int64)
+    places = _padded(g, channels_first(g, grid, 4), pairs, none)
+    is_padded = any(size != 0 for pair in pairs for size in pair)
     values = window_slices(g, padded, window)
     spots = window_slices(g, places, window)
     best, where = values[0], spots[0]
     for value, spot in zip(values[1:], spots[1:], strict=True):
         better = legal(g).Greater(value, best)
+        if is_padded:  # the lowest number of the type is no padding
+            better = g.op.Or(
+                better, g.op.And(g.op.Less(where, start), g.op.GreaterOrEqual(spot, start))
+            )
         best = legal(g).Where(better, value, best)
         where = g.op.Where(better, spot, where)
     index = channels_last(g, where, 4)

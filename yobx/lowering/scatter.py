@@ -104,4 +104,5 @@ def without_outside(g: GraphBuilder, sizes: str, index: str, updates: str) -> tu
     rest = g.op.Shape(updates, start=rank - 1)
     wide = g.op.Reshape(updates, g.op.Concat(g.op.Shape(flat, end=1), rest, axis=0), allowzero=1)
     good = g.op.Squeeze(inside(g, sizes, flat), np.array([1], np.int64))
-    return str(g.op.Compress(flat, good, axis=0)), str(g.op.Compress(wide, good, axis=0))
+    kept = g.op.Squeeze(g.op.NonZero(good), np.array([0], np.int64))
+    return str(g.op.Gather(flat, kept, axis=0)), str(legal(g).Gather(wide, kept, axis=0))

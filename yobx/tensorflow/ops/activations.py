@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 
 from yobx.lowering import transcendental as lib
+from yobx.lowering.casts import cast
+from yobx.lowering.diagonals import band_mask, row_minus_column
 from yobx.lowering.error_function import erf_float64
 from yobx.lowering.legalise import legal
-from yobx.tensorflow.ops._op import FLOATS, FLOATS32, INTS, UINTS, attr, rank
+from yobx.tensorflow.ops._op import FLOATS, FLOATS32, INTS, UINTS, attr, out_dtype, rank
 from yobx.tensorflow.register import register_tf_op_converter
 from yobx.xbuilder import GraphBuilder
 
@@ -124,6 +126,8 @@ def convert_lrn(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: An
     """Local response normalisation over the channels of `(n, h, w, c)`."""
     radius = int(attr(op, "depth_radius"))
     x = op.inputs[0].name
+    if float(attr(op, "alpha")) <= 0 or float(attr(op, "beta")) <= 0:
+        return _plain_lrn(g, op, radius, outputs)
     perm = [0, rank(g, op, 0) - 1, *range(1, rank(g, op, 0) - 1)]
     size = 2 * radius + 1
     # Squares are summed over the window in TensorFlow; ONNX divides alpha by its size.
@@ -137,3 +141,15 @@ def convert_lrn(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: An
     return str(
         g.op.Transpose(normalised, perm=list(np.argsort(perm)), outputs=outputs[:1], name=op.name)
     )
+
+
+def _plain_lrn(g: GraphBuilder, op: Any, radius: int, outputs: list[str]) -> str:
+    """The same for factors and exponents that onnxruntime does not take."""
+    x = cast(g, op.inputs[0].name, np.float32)
+    channels = g.op.Squeeze(g.op.Shape(x, start=-1))
+    distance = row_minus_column(g, channels, channels)
+    near = band_mask(g, distance, np.array(-radius, np.int64), np.array(radius, np.int64))
+    total = g.op.MatMul(g.op.Mul(x, x), cast(g, near, np.float32))
+    alpha, beta, bias = (np.float32(attr(op, name)) for name in ("alpha", "beta", "bias"))
+    size = g.op.Add(g.op.Mul(total, alpha), bias)
+    return cast(g, g.op.Mul(x, g.op.Pow(size, -beta)), out_dtype(op), outputs=outputs[:1])

@@ -53,11 +53,27 @@ def _pool(g: GraphBuilder, outputs: list[str], op: Any, window: Window, emit: An
     )
 
 
+def _largest(
+    g: GraphBuilder, outputs: list[str], op: Any, ksize: list[int], strides: list[int]
+) -> str:
+    """Emit the largest element of each window, over space or over channels."""
+    last, _ = data_format(op, _FORMAT[len(ksize)])
+    depth = ksize[-1]
+    if last and depth > 1 and strides == ksize and set(ksize[:-1]) == {1}:
+        # TensorFlow has this form for windows of channels that do not overlap.
+        x = op.inputs[0].name
+        width = np.array([depth], np.int64)
+        parts = g.op.Shape(x, end=-1), g.op.Div(g.op.Shape(x, start=-1), width), width
+        groups = g.op.Reshape(x, g.op.Concat(*parts, axis=0), allowzero=1)
+        axis = np.array([-1], np.int64)
+        return str(legal(g).ReduceMax(groups, axis, keepdims=0, outputs=outputs[:1], name=op.name))
+    return _pool(g, outputs, op, _window(op, ksize, strides), max_pool)
+
+
 @register_tf_op_converter(("MaxPool", "MaxPool3D"), dtypes=NUMBERS)
 def convert_max_pool(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """Largest element of each window."""
-    window = _window(op, int_list(op, "ksize"), int_list(op, "strides"))
-    return _pool(g, outputs, op, window, max_pool)
+    return _largest(g, outputs, op, int_list(op, "ksize"), int_list(op, "strides"))
 
 
 @register_tf_op_converter("MaxPoolV2", dtypes=NUMBERS)
@@ -65,7 +81,7 @@ def convert_max_pool_v2(g: GraphBuilder, sts: dict[str, Any], outputs: list[str]
     """Largest element of each window; window and strides are inputs."""
     ksize = [int(v) for v in require_constant(g, op, 1, "ksize")]
     strides = [int(v) for v in require_constant(g, op, 2, "strides")]
-    return _pool(g, outputs, op, _window(op, ksize, strides), max_pool)
+    return _largest(g, outputs, op, ksize, strides)
 
 
 @register_tf_op_converter(("AvgPool", "AvgPool3D"), dtypes=FLOATS)

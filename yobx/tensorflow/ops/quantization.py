@@ -123,7 +123,7 @@ def _symmetric(
     zero = const(g, x, 0)
     # What TensorFlow scales with where a side of the range says nothing.
     big = const(g, x, float(ml_dtypes.finfo(numpy_dtype(g.get_type(x))).max))
-    scale = emit.Where(emit.Greater(high, zero), emit.Div(top, high), big)
+    scale = emit.Where(emit.Greater(high, zero), emit.Div(top, high), big) if levels[1] else big
     inverse = emit.Div(high, top)
     least, most = emit.Mul(bottom, inverse), high
     if levels[0] < 0:

@@ -60,12 +60,12 @@ def convert_join(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: A
 
 @register_tf_op_converter("ReduceJoin", dtypes=(*STRING, "int32"))
 def convert_reduce_join(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
-    """Strings along axes of static size put together, the first axis given outermost."""
+    """Strings along axes of static size put together, along one axis after the other."""
     n, x = rank(g, op, 0), op.inputs[0].name
     separator = str(attr(op, "separator", ""))
     axes = [int(a) % n for a in np.ravel(require_constant(g, op, 1, "reduction_indices"))]
     known = dims(g, op, 0) or ()
-    for axis in reversed(axes):
+    for axis in axes:
         size = known[axis]
         if not size:
             unsupported(op, "a joined axis needs a static size above zero", f"size={size}")
