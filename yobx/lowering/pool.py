@@ -90,7 +90,7 @@ def max_pool_carrying_nan(g: GraphBuilder, x: str, window: Window, pairs: Pairs)
     pooled = max_pool(g, x, window, pairs)
     opset, dtype = g.opset(""), g.get_type(x)
     dilated = any(d != 1 for d in window.dilations)
-    if not has_kernel("AveragePool", opset, dtype) or (dilated and opset < _DILATED_MEANS):
+    if dtype_name(dtype) not in ("float16", "float32") or (dilated and opset < _DILATED_MEANS):
         marks = max_pool(g, cast(g, legal(g).IsNaN(x), np.float32), window, pairs)
         nan = np.array(np.nan).astype(numpy_dtype(dtype))
         return str(legal(g).Where(g.op.Greater(marks, np.array(0, np.float32)), nan, pooled))

@@ -185,6 +185,31 @@ WINDOWS = [
         N,
         has=("MaxPool",),
     ),
+    *(
+        Case(
+            f"max pool of NaN and infinities, {title}",
+            lambda x, _o=options, _d=dtype: lax.reduce_window(
+                x.astype(_d), -np.inf, lax.max, (1, 3, 2, 1), **_o
+            ),
+            lambda n: (_odd(n, 8, 7, 3),),
+            N,
+            tolerance=(0.0, 0.0),
+            has=("MaxPool", "Clip", "AveragePool", "Sub"),
+        )
+        for title, dtype, options in (
+            ("apart", "float32", {"window_strides": (1, 3, 2, 1), "padding": "VALID"}),
+            ("halves", "float16", {"window_strides": (1, 2, 2, 1), "padding": "SAME"}),
+            (
+                "dilated",
+                "float32",
+                {
+                    "window_strides": (1, 1, 1, 1),
+                    "padding": ((0, 0), (2, 0), (1, 1), (0, 0)),
+                    "window_dilation": (1, 2, 3, 1),
+                },
+            ),
+        )
+    ),
     Case(
         "max pool of symbolic sides",
         lambda x: lax.reduce_window(x, -jnp.inf, lax.max, (1, 2, 3, 1), (1, 2, 2, 1), "SAME"),

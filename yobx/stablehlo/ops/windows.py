@@ -11,7 +11,7 @@ import numpy as np
 from yobx.lowering.casts import cast
 from yobx.lowering.dtypes import extreme
 from yobx.lowering.padding import Window, explicit_pads
-from yobx.lowering.pool import max_pool
+from yobx.lowering.pool import max_pool, max_pool_carrying_nan
 from yobx.stablehlo import ir
 from yobx.stablehlo.op import Op
 from yobx.stablehlo.regions import is_identity, monoid, real_form
@@ -310,13 +310,8 @@ def _max_pool(op: Op, windows: _Windows) -> str:
     g, dtype = op.g, op.in_type().dtype
 
     def emit(x: str, window: Window, pairs: list[tuple[int, int]]) -> str:
-        pooled = max_pool(g, x, window, pairs)
-        if dtype.kind in "iu":
-            return pooled
-        # onnxruntime's pooling passes over NaN
-        marks = max_pool(g, cast(g, op.emit.IsNaN(x), np.float32), window, pairs)
-        has_nan = g.op.Greater(marks, np.array(0, np.float32))
-        return str(op.emit.Where(has_nan, np.array(np.nan).astype(dtype), pooled))
+        pool = max_pool if dtype.kind in "iu" else max_pool_carrying_nan
+        return pool(g, x, window, pairs)
 
     return _pooled(op, windows, emit)
 
