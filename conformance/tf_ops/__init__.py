@@ -39,7 +39,7 @@ SUBJECTS = (
 )
 
 #: Modules whose cases are many, and take paths of their own only by chance: for the night.
-NIGHTLY = ("rows_crossed",)
+NIGHTLY = ("limits_more", "rows_crossed")
 
 
 @cache

@@ -13,6 +13,7 @@ import numpy as np
 from yobx.xbuilder import GraphBuilder
 
 from .legalise import legal
+from .reduce import reduce
 from .shapes import Dim, axis_size, rank, reshape
 
 __all__ = ["einsum"]
@@ -66,8 +67,11 @@ def einsum(
         Name of the result.
     """
     terms, result = _expand_ellipsis(g, equation, names)
-    if any(len(set(term)) != len(term) for term in terms):
-        return str(legal(g).Einsum(*names, equation=equation, outputs=outputs, name=name))
+    names = list(names)
+    for i, term in enumerate(terms):
+        terms[i] = "".join(dict.fromkeys(term))
+        if terms[i] != term:
+            names[i] = legal(g).Einsum(names[i], equation=f"{term}->{terms[i]}")
     value, labels = names[0], terms[0]
     for i in range(1, len(names)):
         later = set("".join(terms[i + 1 :]))
@@ -90,7 +94,7 @@ def _arrange(g: GraphBuilder, x: str, labels: str, wanted: str) -> str:
 def _sum_out(g: GraphBuilder, x: str, labels: str, kept: set[str]) -> tuple[str, str]:
     extra = [i for i, c in enumerate(labels) if c not in kept]
     if extra:
-        x = legal(g).ReduceSum(x, np.array(extra, np.int64), keepdims=0)
+        x = reduce(g, "Sum", x, np.array(extra, np.int64), keepdims=False)
     return x, "".join(c for c in labels if c in kept)
 
 

@@ -1,4 +1,4 @@
-"""Division and remainder, by the sign conventions that frameworks name.
+"""Division, remainder and power, by the sign conventions that frameworks name.
 
 ONNX ``Div`` truncates integers, ``Mod`` (``fmod=0``) floors integers, ``Mod`` (``fmod=1``)
 truncates floats. The quotient of the smallest signed integer by -1 wraps in TensorFlow and stops
@@ -7,15 +7,19 @@ the process in onnxruntime, so a divisor that may be -1 is replaced first.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 
 from yobx.xbuilder import GraphBuilder
 
 from .casts import cast
-from .dtypes import is_float, is_signed, numpy_dtype
+from .dtypes import DTYPES, is_float, is_signed, numpy_dtype
 from .legalise import legal
+from .looping import repeated
 
-__all__ = ["floor_divide", "floor_modulo", "truncate_divide", "truncate_modulo"]
+__all__ = ["floor_divide", "floor_modulo", "integer_power", "truncate_divide", "truncate_modulo"]
 
 
 def _safe_operands(g: GraphBuilder, x: str, y: str) -> tuple[str, str, str | None]:
@@ -93,3 +97,64 @@ def _modulo(g: GraphBuilder, x: str, y: str, outputs: list[str] | None, name: st
         return str(g.op.Mod(x, y, fmod=1, outputs=outputs, name=name))
     wide = g.op.Mod(cast(g, x, np.float32), cast(g, y, np.float32), fmod=1, name=name)
     return cast(g, wide, dtype, outputs=outputs)
+
+
+def integer_power(
+    g: GraphBuilder, x: str, y: str, outputs: list[str] | None = None, name: str | None = None
+) -> str:
+    """Emit ``x ** y`` by repeated squaring, so that an overflow wraps around.
+
+    onnxruntime's ``Pow`` of integers goes through float64. Exponents are not negative.
+    """
+    dtype = g.get_type(x)
+    exponent = g.get_constant(y)
+    if exponent is not None and exponent.size == 1 and exponent.ndim <= (g.get_rank(x) or 0):
+        return _fixed_power(g, x, max(int(exponent.ravel()[0]), 0), outputs, name)
+    base = x if dtype == DTYPES["int32"] else cast(g, x, np.int64)
+    kind = numpy_dtype(g.get_type(base))
+    rest = cast(g, y, kind)
+    if numpy_dtype(dtype) == np.uint64:  # what does not fit is far more than all bits
+        rest = g.op.BitwiseAnd(rest, np.array(np.iinfo(np.int64).max))
+    zero, one, two = (np.array(i, kind) for i in range(3))
+    shape = g.op.Shape(g.op.Add(base, rest))
+    first = g.op.Expand(one, shape)
+    wide, times = g.op.Expand(base, shape), g.op.Expand(rest, shape)
+
+    def step(body: GraphBuilder, turn: str, states: list[str]) -> tuple[Sequence[str], str]:
+        result, factor, left = states
+        half = body.op.Div(left, two)
+        odd = body.op.Equal(body.op.Sub(left, body.op.Mul(half, two)), one)
+        product = body.op.Mul(result, body.op.Where(odd, factor, one))
+        largest = body.op.ReduceMax(half, keepdims=0)
+        following = (product, body.op.Mul(factor, factor), half)
+        return [str(name) for name in following], str(body.op.Greater(largest, zero))
+
+    result, *_ = repeated(g, 64, (first, wide, times), step)
+    if dtype == g.get_type(result):
+        return str(g.op.Identity(result, outputs=outputs, name=name))
+    return cast(g, result, dtype, outputs=outputs)
+
+
+def _fixed_power(
+    g: GraphBuilder, x: str, exponent: int, outputs: list[str] | None, name: str | None
+) -> str:
+    """Emit the products for one exponent."""
+    kind = numpy_dtype(g.get_type(x))
+    if exponent == 0:
+        shape = g.op.Shape(x)
+        return str(g.op.Expand(np.array(1, kind), shape, outputs=outputs, name=name))
+    result: Any = None
+    base: Any = x
+    while exponent:
+        if exponent % 2:
+            last = outputs if exponent == 1 else None
+            if result is None and last is None:
+                result = base
+            elif result is None:
+                result = g.op.Identity(base, outputs=last, name=name)
+            else:
+                result = legal(g).Mul(result, base, outputs=last)
+        exponent //= 2
+        if exponent:
+            base = legal(g).Mul(base, base)
+    return str(result)

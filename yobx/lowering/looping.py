@@ -41,14 +41,22 @@ def counted(
     return _loop(g, turns, states, turn)
 
 
-def repeated(g: GraphBuilder, most: int, states: Sequence[str], step: Step) -> tuple[str, ...]:
+def repeated(
+    g: GraphBuilder,
+    most: int | str,
+    states: Sequence[str],
+    step: Step,
+    *,
+    shapes: Sequence[Any] | None = None,
+) -> tuple[str, ...]:
     """Emit a ``Loop`` that ends when its body says so.
 
     Args:
         g: Builder.
-        most: Greatest number of turns.
+        most: Greatest number of turns, or the int64 scalar that says it.
         states: Initial values of what is carried.
         step: Writes one turn, and says whether another one follows.
+        shapes: Of what is carried, where turns change it; ``None`` for an open size.
 
     Returns:
         Final states.
@@ -58,7 +66,7 @@ def repeated(g: GraphBuilder, most: int, states: Sequence[str], step: Step) -> t
         following, go_on = step(graph, names[0], names[1:])
         return (go_on, *following)
 
-    return _loop(g, most, states, turn)
+    return _loop(g, most, states, turn, shapes)
 
 
 def _loop(
@@ -66,11 +74,13 @@ def _loop(
     turns: int | str,
     states: Sequence[str],
     write: Callable[[GraphBuilder, str, list[str]], Sequence[str]],
+    shapes: Sequence[Any] | None = None,
 ) -> tuple[str, ...]:
     names = [g.unique_name(hint) for hint in ("turn", "go_on", *("carry",) * len(states))]
     heads: list[tuple[str, Any, Any]] = [(names[0], np.int64, ()), (names[1], np.bool_, ())]
+    kept = shapes or [g.get_shape(s) for s in states]
     carried = [
-        (name, g.get_type(s), g.get_shape(s)) for name, s in zip(names[2:], states, strict=True)
+        (name, g.get_type(s), shape) for name, s, shape in zip(names[2:], states, kept, strict=True)
     ]
     graph = g.subgraph(g.unique_name("loop_body"), inputs=[*heads, *carried])
     results = write(graph, names[1], [names[0], *names[2:]])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,6 +10,7 @@ from yobx.xbuilder import GraphBuilder
 
 from .casts import cast
 from .dtypes import DTYPES, extreme, is_float, numpy_dtype
+from .integer_reduce import integer_mean, integer_product, integer_sum
 from .legalise import legal
 from .shapes import dims
 
@@ -28,6 +27,7 @@ def reduce(
     axes: Axes,
     *,
     keepdims: bool,
+    bits: int | None = None,
     outputs: list[str] | None = None,
     name: str | None = None,
 ) -> str:
@@ -39,29 +39,32 @@ def reduce(
         x: The tensor.
         axes: Which axes.
         keepdims: Whether reduced axes stay with size 1.
+        bits: Bits that summed integers have, if they are known to be fewer than their type's.
         outputs: Names to give.
         name: Node name.
 
     Returns:
         Name of the result.
     """
-    if kind == "Mean" and not is_float(g.get_type(x)):
-        return _integer_mean(g, x, axes, keepdims, outputs)
-    if kind in ("Max", "Min") and _may_be_empty(g, x, axes):
-        x = _with_identity(g, kind, x, axes)
+    floats = is_float(g.get_type(x))
+    if not floats and kind in ("Sum", "Mean", "Prod"):
+        return _integers(g, kind, x, axes, keepdims=keepdims, bits=bits, outputs=outputs, name=name)
     emit = getattr(legal(g), f"Reduce{kind}")
     options: dict[str, Any] = {"keepdims": int(keepdims), "noop_with_empty_axes": 1}
-    if kind == "Sum" and not is_float(g.get_type(x)):
-        return _integer_sum(g, x, partial(_sum, g, axes=axes, name=name, **options), outputs)
-    if kind == "Mean" and _reduces_open_batch(g, x, axes):
+    if kind == "Mean":
+        empty = _is_empty(g, x, axes, keepdims=keepdims)
+        if empty is None:
+            return str(emit(x, axes, outputs=outputs, name=name, **options))
         # The mean of nothing is NaN; onnxruntime says zero.
-        count = g.op.ReduceProd(g.op.Gather(g.op.Shape(x), axes), keepdims=0)
-        none = g.op.Equal(count, np.array(0, np.int64))
         nan = np.array(np.nan, numpy_dtype(g.get_type(x)))
         mean = emit(x, axes, name=name, **options)
-        return str(legal(g).Where(none, nan, mean, outputs=outputs))
-    if kind not in ("Max", "Min") or not is_float(g.get_type(x)):
+        return str(legal(g).Where(empty, nan, mean, outputs=outputs))
+    if kind in ("Sum", "Prod"):
         return str(emit(x, axes, outputs=outputs, name=name, **options))
+    if _may_be_empty(g, x, axes):
+        x = _with_identity(g, kind, x, axes)
+    if not floats:
+        return _integer_extreme(g, kind, x, axes, options=options, outputs=outputs, name=name)
     # onnxruntime's extremes skip NaN, frameworks give NaN.
     result = emit(x, axes, name=name, **options)
     marks = cast(g, legal(g).IsNaN(x), np.float32)
@@ -70,17 +73,63 @@ def reduce(
     return str(legal(g).Where(any_nan, nan, result, outputs=outputs))
 
 
-def _reduces_open_batch(g: GraphBuilder, x: str, axes: Axes) -> bool:
-    """Tell whether the first axis is reduced and may have no elements.
+def _integers(
+    g: GraphBuilder,
+    kind: str,
+    x: str,
+    axes: Axes,
+    *,
+    keepdims: bool,
+    bits: int | None,
+    outputs: list[str] | None,
+    name: str | None,
+) -> str:
+    """Emit what onnxruntime computes in floating point."""
+    if kind == "Sum":
+        return integer_sum(g, x, axes, keepdims=keepdims, bits=bits, outputs=outputs, name=name)
+    emit = integer_mean if kind == "Mean" else integer_product
+    return emit(g, x, axes, keepdims=keepdims, outputs=outputs)
 
-    Other axes are places or time steps, of which there are some.
-    """
+
+def _integer_extreme(
+    g: GraphBuilder,
+    kind: str,
+    x: str,
+    axes: Axes,
+    *,
+    options: dict[str, Any],
+    outputs: list[str] | None,
+    name: str | None,
+) -> str:
+    """Emit an extreme of integers; of none, the limit of their own type."""
+    dtype = g.get_type(x)
+    if int(dtype) not in (DTYPES["int8"], DTYPES["int16"]):
+        emit = getattr(legal(g), f"Reduce{kind}")
+        return str(emit(x, axes, outputs=outputs, name=name, **options))
+    wide = getattr(g.op, f"Reduce{kind}")(cast(g, x, np.int32), axes, name=name, **options)
+    limit = extreme(dtype, largest=kind == "Min").astype(np.int32)
+    return cast(g, getattr(g.op, kind)(wide, limit), dtype, outputs=outputs)
+
+
+def _is_empty(g: GraphBuilder, x: str, axes: Axes, *, keepdims: bool) -> str | None:
+    """Return whether a reduced axis has no elements, as what broadcasts; ``None`` if none can."""
     known = dims(g, x)
-    if known is None:
-        return True
-    if not known or known[0] is not None:
-        return False
-    return not isinstance(axes, np.ndarray) or any(int(a) % len(known) == 0 for a in axes.ravel())
+    if known is None or not isinstance(axes, np.ndarray):
+        picked = g.op.Gather(g.op.Shape(x), axes)
+        return str(g.op.Equal(g.op.ReduceProd(picked, keepdims=0), np.array(0, np.int64)))
+    reduced = sorted({int(axis) % len(known) for axis in axes.ravel()} if known else ())
+    if any(known[axis] == 0 for axis in reduced):
+        return g.make_initializer(None, np.array(True))
+    free = [axis for axis in reduced if known[axis] is None]
+    if not free:
+        return None
+    if free == list(range(free[0], free[-1] + 1)):
+        sizes = g.op.Shape(x, start=free[0], end=free[-1] + 1)
+    else:
+        sizes = g.op.Gather(g.op.Shape(x), np.array(free, np.int64))
+    if len(free) > 1 or (len(reduced) == len(known) and not keepdims):
+        sizes = g.op.ReduceProd(sizes, keepdims=0)
+    return str(g.op.Equal(sizes, np.array(0, np.int64)))
 
 
 def _may_be_empty(g: GraphBuilder, x: str, axes: Axes) -> bool:
@@ -101,46 +150,6 @@ def _with_identity(g: GraphBuilder, kind: str, x: str, axes: Axes) -> str:
     return str(legal(g).Pad(x, pads, fill))
 
 
-def _sum(g: GraphBuilder, x: str, *, axes: Axes, **options: Any) -> str:
-    return str(g.op.ReduceSum(x, axes, **options))
-
-
-def _integer_sum(
-    g: GraphBuilder, x: str, add: Callable[[str], str], outputs: list[str] | None
-) -> str:
-    """Sum of integers that wraps around, as frameworks define it.
-
-    The sums of onnxruntime go through float64: they saturate, and lose units above 2**53. Narrow
-    integers are summed in 64 bits; of 64-bit ones the halves are summed, each below 2**53 for less
-    than two million elements.
-    """
-    dtype = g.get_type(x)
-    wide = cast(g, x, np.int64)
-    if DTYPES["int64"] != int(dtype) != DTYPES["uint64"]:
-        return cast(g, add(wide), dtype, outputs=outputs)
-    unit = np.array(1 << 32, np.int64)
-    high = g.op.Div(wide, unit)
-    low = g.op.Sub(wide, g.op.Mul(high, unit))
-    upper = g.op.Mul(add(high), unit)
-    if int(dtype) == DTYPES["int64"]:
-        return str(g.op.Add(upper, add(low), outputs=outputs))
-    return cast(g, g.op.Add(upper, add(low)), dtype, outputs=outputs)
-
-
-def _integer_mean(
-    g: GraphBuilder, x: str, axes: Axes, keepdims: bool, outputs: list[str] | None
-) -> str:
-    """Sum of 64-bit integers divided by the count and truncated, as TensorFlow's means are."""
-    dtype = g.get_type(x)
-    if int(dtype) != DTYPES["uint64"]:
-        x = cast(g, x, np.int64)
-    total = reduce(g, "Sum", x, axes, keepdims=keepdims)
-    picked = g.op.Gather(g.op.Shape(x), axes)
-    count = cast(g, g.op.ReduceProd(picked, keepdims=0), g.get_type(x))
-    mean = legal(g).Div(total, count)
-    return cast(g, mean, dtype, outputs=outputs) if outputs else cast(g, mean, dtype)
-
-
 def reduce_logical(
     g: GraphBuilder,
     x: str,
@@ -155,7 +164,7 @@ def reduce_logical(
     number = cast(g, x, np.int32)
     if every:
         number = g.op.Sub(np.array(1, np.int32), number)
-    total = reduce(g, "Sum", number, axes, keepdims=keepdims, name=name)
+    total = g.op.ReduceSum(number, axes, keepdims=int(keepdims), noop_with_empty_axes=1, name=name)
     if every:
         return str(g.op.Equal(total, np.array(0, np.int32), outputs=outputs))
     return str(g.op.Cast(total, to=DTYPES["bool"], outputs=outputs))

@@ -13,6 +13,7 @@ from yobx.lowering.casts import cast
 from yobx.lowering.integers import (
     floor_divide,
     floor_modulo,
+    integer_power,
     truncate_divide,
     truncate_modulo,
 )
@@ -150,6 +151,8 @@ def convert_pow(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: An
     exponent = constant(g, op, 1)
     if exponent is not None and exponent.ndim == 0 and exponent == 2:
         return str(legal(g).Mul(x, x, outputs=outputs[:1], name=op.name))
+    if not op.inputs[0].dtype.is_floating:
+        return integer_power(g, x, y, outputs=outputs[:1], name=op.name)
     return str(legal(g).Pow(x, y, outputs=outputs[:1], name=op.name))
 
 
@@ -204,9 +207,10 @@ def convert_atan2(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: 
 
 @register_tf_op_converter("ClipByValue", dtypes=NUMBERS)
 def convert_clip(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
-    """``max(min(x, high), low)``."""
+    """``max(min(x, high), low)``; ``Clip`` ends with the upper limit where these are crossed."""
     x, low, high = (i.name for i in op.inputs)
-    if op.inputs[1].shape.rank == 0 and op.inputs[2].shape.rank == 0:
+    limits = [v for v in (constant(g, op, 1), constant(g, op, 2)) if v is not None and v.ndim == 0]
+    if len(limits) == 2 and limits[0] <= limits[1]:
         return str(legal(g).Clip(x, low, high, outputs=outputs[:1], name=op.name))
     below = legal(g).Min(x, high)
     return str(legal(g).Max(below, low, outputs=outputs[:1], name=op.name))

@@ -49,8 +49,27 @@ def convert_reduce(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op:
     if g.get_rank(x) == 0:  # Whatever the axes are, there are none.
         return g.alias(outputs[0], x)
     return reduce(
-        g, op.type, x, _axes(g, op), keepdims=_keep(op), outputs=outputs[:1], name=op.name
+        g,
+        op.type,
+        x,
+        _axes(g, op),
+        keepdims=_keep(op),
+        bits=_bits(op),
+        outputs=outputs[:1],
+        name=op.name,
     )
+
+
+def _bits(op: Any) -> int | None:
+    """Return how many bits the integers that are reduced have where a cast has widened them."""
+    source, target = op.inputs[0].op, op.inputs[0].dtype
+    if source.type != "Cast":
+        return None
+    kind = source.inputs[0].dtype
+    if kind.is_bool:
+        return 1
+    widened = kind.is_integer and (kind.is_unsigned or not target.is_unsigned)
+    return 8 * min(kind.size, target.size) if widened else None
 
 
 @register_tf_op_converter(("All", "Any"), dtypes=(*BOOL, "int32", "int64"))
