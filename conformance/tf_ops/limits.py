@@ -148,7 +148,6 @@ def _of_nothing() -> Iterator[Case]:
         "logsumexp": lambda v: tf.reduce_logsumexp(v, 1),
         "pooled": lambda v: tf.keras.layers.GlobalAveragePooling2D()(v),
         "pooled-first": lambda v: tf.keras.layers.GlobalAveragePooling2D("channels_first")(v),
-        "largest": lambda v: tf.keras.layers.GlobalMaxPooling2D(keepdims=True)(v),
         "one-axis": lambda v: tf.keras.layers.GlobalAveragePooling1D(keepdims=True)(
             tf.reduce_sum(v, 2)
         ),
