@@ -5,6 +5,7 @@ Cells share converted models.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 from collections.abc import Callable, Mapping
@@ -16,7 +17,7 @@ import pytest
 
 from pytest_yobx.entries import EntryError, Loaded
 from pytest_yobx.options import Settings, check_keywords
-from pytest_yobx.results import attach, safe_name
+from pytest_yobx.results import attach, payloads_of, safe_name
 
 if TYPE_CHECKING:
     from yobx.verification import CheckResult, PreparedCheck
@@ -145,7 +146,8 @@ class Cells:
         from yobx.verification import prepare_check
 
         if owner != self._owner:
-            self._owner, self._loaded, self._prepared, self._ended = owner, None, {}, {}
+            self.forget()
+            self._owner = owner
         for end in (None, (case.target_opset, case.precision)):
             if end in self._ended:
                 pytest.skip(self._ended[end])
@@ -168,6 +170,10 @@ class Cells:
                 f"not reached: {phase} failed, see {item.name}"
             )
         return prepared.run([bindings] if isinstance(bindings, (str, Mapping)) else bindings)
+
+    def forget(self) -> None:
+        """Forgets the model: what is run again is loaded and converted again."""
+        self._owner, self._loaded, self._prepared, self._ended = "", None, {}, {}
 
     def _load(self, item: pytest.Item, owner: str, load: Callable[[], Loaded]) -> Loaded:
         """Loads a model; what it raises is a finding of the phase import."""
@@ -199,13 +205,17 @@ def finish(result: CheckResult, item: pytest.Item, settings: Settings) -> None:
         VerificationError: With the one-screen text.
     """
     __tracebackhide__ = True
-    from yobx.verification.artifacts import write_artifacts
+    from yobx.verification.artifacts import remove_artifacts, write_artifacts
 
     report = result.report
     report.rerun = report.rerun or _rerun(item, settings, report.seed)
     passed = report.passed
-    if settings.artifacts_always or not passed:
-        folder = settings.folder / safe_name(item.nodeid)
+    folder = settings.folder / safe_name(item.nodeid)
+    if passed and not settings.artifacts_always:
+        if not any(not known["passed"] for known in payloads_of(item)):
+            with contextlib.suppress(OSError):  # an old folder hides no result
+                remove_artifacts(folder)
+    else:
         try:
             write_artifacts(result, folder)
         except OSError as error:

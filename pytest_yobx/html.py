@@ -67,6 +67,8 @@ def render_session(data: dict[str, Any]) -> str:
         results=results,
         totals=data["totals"],
         environment=data["environment"],
+        red=data.get("red", []),
+        changes=[(n.replace("_", " "), c) for n, c in data.get("changes", {}).items() if c],
         style=_text("report.css"),
         script=_text("report.js"),
     )

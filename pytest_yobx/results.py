@@ -12,12 +12,14 @@ import pytest
 
 from pytest_yobx.shards import Attendance
 
-__all__ = ["GOOD", "PAYLOAD", "Collected", "Row", "attach", "payloads_of", "safe_name"]
+__all__ = ["GOOD", "PAYLOAD", "Collected", "Row", "attach", "begin", "payloads_of", "safe_name"]
 
 #: Outcomes that leave a run green.
 GOOD = frozenset({"passed", "xfailed", "skipped", "unchecked"})
 #: Attribute of a TestReport that holds the JSON text; xdist carries it to the controller.
 PAYLOAD = "yobx_payload"
+_RERUN = "rerun"  # outcome of pytest-rerunfailures
+_PROPERTIES = ("yobx_model", "yobx_outcome")
 _KEY = pytest.StashKey[list[dict[str, Any]]]()
 
 
@@ -25,8 +27,21 @@ def attach(item: pytest.Item, report: Any) -> None:
     """Remembers a `ConversionReport` with the test that made it."""
     item.stash.setdefault(_KEY, []).append(report.as_dict())
     # Properties of the test in JUnit files.
-    item.user_properties.append(("yobx_model", report.model_name))
-    item.user_properties.append(("yobx_outcome", report.failed_phase or "passed"))
+    told = report.model_name, report.failed_phase or "passed"
+    item.user_properties.extend(zip(_PROPERTIES, told, strict=True))
+
+
+def begin(item: pytest.Item) -> bool:
+    """Forgets what a test made before it is run again, as plugins for flaky tests do.
+
+    Returns:
+        Whether there was something.
+    """
+    known = bool(item.stash.get(_KEY, None))
+    if known:
+        item.stash[_KEY] = []
+        item.user_properties[:] = [p for p in item.user_properties if p[0] not in _PROPERTIES]
+    return known
 
 
 def payloads_of(item: pytest.Item) -> list[dict[str, Any]]:
@@ -50,7 +65,7 @@ class Row:
             ``unchecked`` for a test that passed without having compared anything.
         seconds: Duration of the call.
         reports: JSON form of its reports.
-        message: Text of a failure that left no report.
+        message: Text of a failure that left no report, or what else there is to say.
     """
 
     nodeid: str
@@ -81,6 +96,9 @@ class Collected:
         row = self.rows.setdefault(report.nodeid, Row(report.nodeid, "passed"))
         row.seconds += report.duration
         row.reports = payload["reports"] or row.reports
+        if report.outcome == _RERUN:
+            row.message = "failed before it was run again"
+            return
         if report.when == "call" or report.failed or report.skipped:
             outcome: str = "error" if report.failed and report.when != "call" else report.outcome
             if hasattr(report, "wasxfail"):

@@ -163,6 +163,8 @@ def _warnings(rows: list[Row]) -> list[str]:
     for row in rows:
         if row.outcome != "passed":
             continue
+        if row.message:
+            said.setdefault(row.message, []).append(row.nodeid.rpartition("::")[2])
         for report in row.reports:
             told = [m for p in report["phases"] if p["outcome"] == "warning" for m in p["messages"]]
             for message in dict.fromkeys([*told, *report["notes"]]):

@@ -60,14 +60,20 @@ def judge(
             f"{counted(cells, 'check')}, but yobx_min_cells asks for {settings.min_cells}. "
             "This run is red."
         )
+    lost = attendance.missing(collected.rows)
+    if lost and made:
+        verdict.reasons.append(
+            f"{counted(len(lost), 'check')} not made, {lost[0]} first: the run ended before. "
+            "This run is red."
+        )
     if before is not None:
         elsewhere = frozenset(attendance.planned) - frozenset(attendance.assigned)
         verdict.changes = changes(before["results"], results, elsewhere)
-        lost = len(verdict.changes.untested)
-        if lost:
+        gone = len(verdict.changes.untested)
+        if gone:
             verdict.reasons.append(
-                f"{counted(lost, 'check')} of the baseline {settings.baseline} "
-                f"{'was' if lost == 1 else 'were'} not made. This run is red."
+                f"{counted(gone, 'check')} of the baseline {settings.baseline} "
+                f"{'was' if gone == 1 else 'were'} not made. This run is red."
             )
     _fail_on(verdict, settings, results)
     return verdict

@@ -48,7 +48,13 @@ def session():
     ]
     totals = {"passed": 1, "failed": 2, "crash": 1}
     environment = {"onnx": "1.0", EVIL: EVIL}
-    return {"environment": environment, "totals": totals, "results": rows}
+    return {
+        "environment": environment,
+        "totals": totals,
+        "results": rows,
+        "red": [f"1 check not made, {EVIL} first"],
+        "changes": {"fixed": [], "new_failures": [f"zoo:{EVIL}"]},
+    }
 
 
 @pytest.fixture(scope="module")
@@ -235,3 +241,38 @@ def test_every_control_has_a_name(page):
                        && !e.textContent.trim()).map((e) => e.outerHTML)"""
     )
     assert unnamed == []
+
+
+def test_why_the_run_is_red_and_what_changed(page):
+    reasons = page.get_by_role("list", name="Why this run is red")
+    assert reasons.inner_text() == f"1 check not made, {EVIL} first"
+    changes = page.get_by_text("Changes since the baseline").locator("..").inner_text()
+    assert "new failures (1)" in changes
+    assert f"zoo:{EVIL}" in changes
+    assert "fixed" not in changes
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1280])
+def test_five_hundred_results(browser, tmp_path, scheme, width):
+    data = session()
+    names = [f"zoo.models.vision.architecture_{i:03}_with_a_long_name:build" for i in range(500)]
+    data["results"] = [
+        {**data["results"][i % 2], "nodeid": f"pyproject.toml::{name}[primes]"}
+        for i, name in enumerate(names)
+    ]
+    data["changes"] = {"new_failures": names[:3], "untested": names[3:4]}
+    path = tmp_path / "many.html"
+    path.write_text(render_session(data), encoding="utf-8")
+    context = browser.new_context(
+        viewport={"width": width, "height": 900}, color_scheme=scheme, reduced_motion="reduce"
+    )
+    page = context.new_page()
+    page.goto(path.as_uri())
+    assert not page.evaluate("document.documentElement.scrollWidth > innerWidth")
+    page.get_by_label("Find").fill("architecture_123")
+    expect(page.locator("#shown")).to_have_text("1 of 500 shown")
+    page.get_by_role("link", name="architecture_123").click()
+    expect(page.locator("article:visible")).to_have_count(1)
+    assert not page.evaluate("document.documentElement.scrollWidth > innerWidth")
+    context.close()

@@ -16,9 +16,21 @@ if TYPE_CHECKING:
     from yobx.verification.evidence import BindingRun, CheckResult
     from yobx.verification.findings import OutputReport
 
-__all__ = ["write_artifacts"]
+__all__ = ["remove_artifacts", "write_artifacts"]
 
 _SIZE_LIMIT = 512 * 2**20
+# Everything that is ever written; a user may keep files of his own beside it.
+_NAMES = (
+    "model.onnx",
+    *(f"{prefix}{label}.npz" for prefix in ("", "reduced_") for label in ("inputs", "expected")),
+    "actual.npz",
+    "reduced.onnx",
+    "repro.py",
+    "values.jsonl",
+    "issue.md",
+    "failure.txt",
+    "report.json",
+)
 
 _REPRO = '''\
 """Repeats a failing check; needs numpy, onnx, onnxruntime and ml_dtypes alone.
@@ -156,6 +168,20 @@ def write_artifacts(result: CheckResult, folder: Path) -> list[str]:
         json.dumps(report.as_dict(), indent=1) + "\n", encoding="utf-8"
     )
     return [*written, "failure.txt", "report.json"]
+
+
+def remove_artifacts(folder: Path) -> None:
+    """Removes what an earlier failure left, and the folder if nothing else is in it.
+
+    Args:
+        folder: Where `write_artifacts` wrote.
+    """
+    if not (folder / "report.json").is_file():
+        return
+    for name in _NAMES:
+        (folder / name).unlink(missing_ok=True)
+    if not any(folder.iterdir()):
+        folder.rmdir()
 
 
 def _failing_run(result: CheckResult) -> BindingRun | None:

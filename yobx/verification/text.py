@@ -54,7 +54,12 @@ def render(report: Findings) -> str:
         lines.append(_row("rerun", report.rerun))
     if report.artifacts:
         lines.append(_row("artifacts", report.artifacts))
-    return "\n".join(lines)
+    return "\n".join(map(_printable, lines))
+
+
+def _printable(line: str) -> str:
+    """A line whose names cannot move the cursor, break it or turn it round."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in line)
 
 
 def _row(label: str, text: str) -> str:
