@@ -34,6 +34,37 @@ FUSED: dict[str, tuple[str, Any]] = {
     "rnn_all": ("RNN", LAYERS.SimpleRNN(5, return_sequences=True, return_state=True)),
     "both_ways": ("LSTM", LAYERS.Bidirectional(LAYERS.LSTM(3, return_sequences=True))),
     "both_ways_gru": ("GRU", LAYERS.Bidirectional(LAYERS.GRU(3), merge_mode="sum")),
+    "both_ways_all": (
+        "LSTM",
+        LAYERS.Bidirectional(LAYERS.LSTM(3, return_sequences=True, return_state=True)),
+    ),
+    "both_ways_apart": (
+        "RNN",
+        LAYERS.Bidirectional(LAYERS.SimpleRNN(3, return_sequences=True), merge_mode=None),
+    ),
+    "both_ways_product": (
+        "GRU",
+        LAYERS.Bidirectional(
+            LAYERS.GRU(3, return_sequences=True, use_bias=False), merge_mode="mul"
+        ),
+    ),
+    "both_ways_last": ("LSTM", LAYERS.Bidirectional(LAYERS.LSTM(3), merge_mode="ave")),
+}
+#: Two layers that one node cannot be.
+APART: dict[str, tuple[str, Any]] = {
+    "widths": (
+        "LSTM",
+        LAYERS.Bidirectional(
+            LAYERS.LSTM(3, return_sequences=True),
+            backward_layer=LAYERS.LSTM(4, return_sequences=True, go_backwards=True),
+        ),
+    ),
+    "biases": (
+        "GRU",
+        LAYERS.Bidirectional(
+            LAYERS.GRU(3), backward_layer=LAYERS.GRU(3, use_bias=False, go_backwards=True)
+        ),
+    ),
 }
 LOOPS: dict[str, Any] = {
     "reset_before": LAYERS.GRU(4, reset_after=False),
@@ -46,7 +77,7 @@ LOOPS: dict[str, Any] = {
 
 def cases() -> list[Case]:
     arg = Arg("float32", ("n", "t", 3), -2, 2)
-    layers = {**{k: v[1] for k, v in FUSED.items()}, **LOOPS}
+    layers = {**{k: v[1] for k, v in (FUSED | APART).items()}, **LOOPS}
     return [
         Case(name, randomised(layer).__call__, (arg,), ulps=32, floor=1.0, bindings=SIZES)
         for name, layer in layers.items()

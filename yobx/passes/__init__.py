@@ -20,6 +20,7 @@ from yobx.passes.identities import remove_identities
 from yobx.passes.layer_norm import merge_layer_norm
 from yobx.passes.layout import optimize_layout
 from yobx.passes.pooling import mean_to_global_pool
+from yobx.passes.recurrent import merge_directions
 from yobx.passes.reshapes import simplify_reshapes
 from yobx.passes.tensordot import unflatten_matmul
 from yobx.passes.transposes import compose_transposes, transposes_to_reshapes
@@ -41,6 +42,7 @@ def default_passes() -> tuple[Callable[[onnx_ir.Model], None], ...]:
         merge_initializers,
         merge_common_subexpressions,
         compose_transposes,
+        merge_directions,
         merge_layer_norm,
         simplify_reshapes,
         unflatten_matmul,

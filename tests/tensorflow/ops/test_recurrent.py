@@ -9,7 +9,7 @@ import pytest
 import tensorflow as tf
 
 from conformance.tf_ops.cases import Arg, Case, check
-from conformance.tf_ops.recurrent import FUSED, LAYERS, LOOPS, randomised
+from conformance.tf_ops.recurrent import APART, FUSED, LAYERS, LOOPS, randomised
 from conformance.tf_ops.running import run_onnx
 from yobx.tensorflow import to_onnx
 
@@ -29,6 +29,54 @@ def test_one_node(name: str, dynamic: bool) -> None:
     found = kinds(randomised(layer), dynamic)
     assert kind in found
     assert not {"Scan", "Loop"} & set(found)
+
+
+@pytest.mark.parametrize("name", [name for name in FUSED if name.startswith("both_ways")])
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_one_node_for_both_directions(name: str, dynamic: bool) -> None:
+    kind, layer = FUSED[name]
+    assert kinds(randomised(layer), dynamic).count(kind) == 1
+
+
+@pytest.mark.parametrize("name", APART)
+def test_unlike_directions_stay_apart(name: str) -> None:
+    kind, layer = APART[name]
+    assert kinds(randomised(layer), dynamic=True).count(kind) == 2
+
+
+def test_few_nodes_beside_it() -> None:
+    """No zero states, one reading of the sizes, no reversals."""
+    _, layer = FUSED["both_ways"]
+    assert kinds(randomised(layer), dynamic=False) == ["Transpose", "LSTM", "Transpose", "Reshape"]
+    assert len(kinds(randomised(layer), dynamic=True)) == 10
+
+
+def test_a_start_that_is_not_zero() -> None:
+    layer = randomised(LAYERS.LSTM(4, return_sequences=True, return_state=True))
+    args = (Arg("float32", ("n", "t", 3)), Arg("float32", ("n", 4)), Arg("float32", ("n", 4)))
+    function = lambda x, h, c: layer(x, initial_state=[h, c])  # noqa: E731
+    sizes = ({"n": 5, "t": 7}, {"n": 1, "t": 1})
+    check(Case("started", function, args, ulps=32, floor=1.0, bindings=sizes))
+
+
+def test_the_first_turns_of_a_reversed_list() -> None:
+    """A loop that stops before the end of what is reversed reads the last items only."""
+    w = tf.constant(np.random.default_rng(0).uniform(-1, 1, (7, 4)).astype(np.float32))
+
+    def last(x: Any, count: Any) -> Any:
+        items = tf.reverse(x, [0])
+        array = tf.TensorArray(tf.float32, size=tf.shape(x)[0]).unstack(items)
+
+        def step(i: Any, h: Any) -> Any:
+            z = tf.matmul(array.read(i), w[:3]) + tf.matmul(h, w[3:])
+            return i + 1, tf.tanh(z)
+
+        start = (tf.constant(0), tf.zeros([tf.shape(x)[1], 4]))
+        return tf.while_loop(lambda i, h: i < count, step, start)[1]
+
+    args = (Arg("float32", ("t", "n", 3)), Arg("int32", (), 2, 3))
+    sizes = ({"n": 5, "t": 7}, {"n": 1, "t": 2})
+    check(Case("stopped", last, args, ulps=32, floor=1.0, bindings=sizes))
 
 
 @pytest.mark.parametrize("name", LOOPS)

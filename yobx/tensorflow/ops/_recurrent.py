@@ -6,22 +6,17 @@ that does anything else, a mask for instance, does not match and stays a loop.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from yobx.lowering.shapes import axis_size, rank
 from yobx.tensorflow.ops._loop import LoopPlan, constant_of, input_index, origin
-from yobx.xbuilder import GraphBuilder
 
-__all__ = ["Recurrence", "emit_recurrence", "match_recurrence"]
+__all__ = ["Recurrence", "match_recurrence"]
 
 _SUMS = ("AddV2", "Add", "BiasAdd")
-_FIRST = np.array([0], np.int64)
-Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True)
@@ -217,18 +212,24 @@ def _match_rnn(m: _Matcher, hidden: int) -> Recurrence | None:
     return None if op is None else _layer("RNN", hidden, None, m.affine(op.inputs[0], hidden))
 
 
+def _blends(m: _Matcher, state: int) -> Iterator[tuple[Any, Any]]:
+    """Yield the operands of both products if a state becomes ``sigmoid(.) * state + . * tanh(.)``.
+
+    The first of each pair is what the activation makes.
+    """
+    total = m.made_by(m.body.outputs[state], "AddV2", "Add")
+    for kept, fresh in () if total is None else (total.inputs, reversed(total.inputs)):
+        gate, candidate = m.operands(kept, "Mul", "Sigmoid"), m.operands(fresh, "Mul", "Tanh")
+        if gate is not None and candidate is not None and m.state(gate[1]) == state:
+            yield gate, candidate
+
+
 def _match_lstm(m: _Matcher, hidden: int, cell: int) -> Recurrence | None:
     """``c = f c + i g`` and ``h = o tanh(c)``, the gates in the order i, f, g, o."""
     product = m.operands(m.body.outputs[hidden], "Mul", "Tanh")
     if product is None or origin(product[0].op.inputs[0]) is not origin(m.body.outputs[cell]):
         return None
-    total = m.made_by(m.body.outputs[cell], "AddV2", "Add")
-    if total is None:
-        return None
-    for kept, fresh in (total.inputs, reversed(total.inputs)):
-        forget, candidate = m.operands(kept, "Mul", "Sigmoid"), m.operands(fresh, "Mul", "Tanh")
-        if forget is None or candidate is None or m.state(forget[1]) != cell:
-            continue
+    for forget, candidate in _blends(m, cell):
         gates = [candidate[1], forget[0], candidate[0], product[1]]
         if any(m.made_by(gate, "Sigmoid") is None for gate in (gates[0], gates[3])):
             return None
@@ -250,13 +251,7 @@ def _in_order(pieces: list[tuple[Any, int] | None]) -> Any:
 
 def _match_gru(m: _Matcher, hidden: int) -> Recurrence | None:
     """``h = z h + (1 - z) tanh(x_h + r u_h)``, the gates in the order z, r, h."""
-    total = m.made_by(m.body.outputs[hidden], "AddV2", "Add")
-    if total is None:
-        return None
-    for kept, fresh in (total.inputs, reversed(total.inputs)):
-        update, candidate = m.operands(kept, "Mul", "Sigmoid"), m.operands(fresh, "Mul", "Tanh")
-        if update is None or candidate is None or m.state(update[1]) != hidden:
-            continue
+    for update, candidate in _blends(m, hidden):
         rest = m.made_by(candidate[1], "Sub")
         one = constant_of(rest.inputs[0]) if rest is not None else None
         if rest is None or one is None or one.size != 1 or float(one.ravel()[0]) != 1.0:
@@ -325,107 +320,3 @@ def _bias_row(m: _Matcher, tensor: Any) -> tuple[int, int] | None:
     if axis is None or int(axis) != 0 or weight is None or split.inputs[1].shape.rank != 2:
         return None
     return weight, source.value_index
-
-
-# Order of the gates in ONNX, as positions in TensorFlow's order.
-_ORDER = {"LSTM": (0, 3, 1, 2), "GRU": (0, 1, 2), "RNN": (0,)}
-
-
-def _arranged(value: Array, kind: str) -> Array:
-    """Return `(..., gates * units)` with the gates in the order of ONNX."""
-    order = _ORDER[kind]
-    parts = np.split(value, len(order), axis=-1)
-    return np.concatenate([parts[i] for i in order], axis=-1)
-
-
-def emit_recurrence(
-    g: GraphBuilder, found: Recurrence, names: list[str], steps: int | str, place: str
-) -> tuple[str, str, str | None] | None:
-    """Emit the node.
-
-    Args:
-        g: The graph.
-        found: The layer.
-        names: Values of the loop variables at the start.
-        steps: Number of turns: an integer above zero, or the name of an int64 scalar.
-        place: Name of the loop.
-
-    Returns:
-        All hidden states `(steps, batch, units)`, the last one, and the last cell state; ``None``
-        if the weights are not known while converting.
-    """
-    weights = [
-        None if k is None else g.get_constant(names[k])
-        for k in (found.kernel, found.recurrent, found.bias)
-    ]
-    kernel, recurrent, bias = weights
-    if kernel is None or recurrent is None or (bias is None and found.bias is not None):
-        return None
-    items = names[found.items]
-    starts = [names[k] for k in (found.hidden, found.cell) if k is not None]
-    batch = axis_size(g, starts[0], 0)
-    if isinstance(steps, str):
-        items = str(g.op.Slice(items, _FIRST, _vector(g, steps), _FIRST))
-    items = _at_least_one(g, items, {0: steps, 1: batch})
-    inputs: list[Any] = [
-        items,
-        *(
-            g.make_initializer(
-                g.unique_name(f"{place}/{label}"),
-                np.ascontiguousarray(_arranged(np.asarray(w), found.kind).T)[None],
-            )
-            for label, w in (("kernel", kernel), ("recurrent", recurrent))
-        ),
-        _bias(g, found, bias, place),
-        None,
-        *(g.op.Unsqueeze(_at_least_one(g, x, {0: batch}), _FIRST) for x in starts),
-    ]
-    keywords: dict[str, Any] = {"hidden_size": int(recurrent.shape[0]), "name": place}
-    if found.kind == "GRU":
-        keywords["linear_before_reset"] = 1
-    every, *last = getattr(g.op, found.kind)(*inputs, outputs=1 + len(starts), **keywords)
-    rows = _cut(g, g.op.Squeeze(every, np.array([1], np.int64)), {0: steps, 1: batch})
-    ends = [_cut(g, g.op.Squeeze(x, _FIRST), {0: batch}) for x in last]
-    if isinstance(steps, str):  # Without a turn, what there was at the start.
-        some = g.op.Greater(steps, np.array(0, np.int64))
-        ends = [str(g.op.Where(some, x, start)) for x, start in zip(ends, starts, strict=True)]
-    return rows, ends[0], ends[1] if len(ends) > 1 else None
-
-
-def _vector(g: GraphBuilder, size: str) -> str:
-    """Return a size above or below zero as a vector of one that is not negative."""
-    return str(g.op.Max(g.op.Reshape(size, np.array([1], np.int64)), _FIRST))
-
-
-def _open(g: GraphBuilder, sizes: Mapping[int, int | str]) -> dict[int, str]:
-    """Return the axes that may be empty, with their sizes as vectors."""
-    return {axis: _vector(g, size) for axis, size in sizes.items() if isinstance(size, str)}
-
-
-def _at_least_one(g: GraphBuilder, x: str, sizes: Mapping[int, int | str]) -> str:
-    """Return ``x``, an empty axis with one element: onnxruntime ends the process otherwise."""
-    n = rank(g, x)
-    ends: list[Any] = [_FIRST] * n
-    for axis, size in _open(g, sizes).items():
-        ends[axis] = g.op.Max(g.op.Sub(np.array([1], np.int64), size), _FIRST)
-    if not any(isinstance(end, str) for end in ends):
-        return x
-    return str(g.op.Pad(x, g.op.Concat(np.zeros(n, np.int64), *ends, axis=0)))
-
-
-def _cut(g: GraphBuilder, x: str, sizes: Mapping[int, int | str]) -> str:
-    """Return ``x`` without the elements added to empty axes."""
-    for axis, size in _open(g, sizes).items():
-        x = str(g.op.Slice(x, _FIRST, size, np.array([axis], np.int64)))
-    return x
-
-
-def _bias(g: GraphBuilder, found: Recurrence, bias: Any, place: str) -> str | None:
-    """Return both biases of ONNX, `(1, 2 * gates * units)`."""
-    if bias is None:
-        return None
-    value = np.atleast_2d(np.asarray(bias))
-    if len(value) == 1:
-        value = np.concatenate([value, np.zeros_like(value)])
-    flat = _arranged(value, found.kind).reshape(1, -1)
-    return g.make_initializer(g.unique_name(f"{place}/bias"), flat)

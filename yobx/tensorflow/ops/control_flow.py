@@ -18,7 +18,8 @@ from yobx.tensorflow.function_body import convert_function_body
 from yobx.tensorflow.graph_walk import function_graph
 from yobx.tensorflow.ops._loop import BodyView, Bound, LoopPlan, plan_loop
 from yobx.tensorflow.ops._op import constant, unsupported
-from yobx.tensorflow.ops._recurrent import emit_recurrence, match_recurrence
+from yobx.tensorflow.ops._recurrent import match_recurrence
+from yobx.tensorflow.ops._recurrent_node import emit_recurrence
 from yobx.tensorflow.register import register_tf_op_converter
 from yobx.xbuilder import GraphBuilder
 
@@ -230,7 +231,7 @@ def _emit_recurrence(loop: _Loop, trips: Any) -> list[str] | None:
         return None
     if isinstance(trips, int) and known[0] != trips:
         return None
-    made = emit_recurrence(g, found, loop.initial, trips, loop.op.name)
+    made = emit_recurrence(g, found, loop.op, trips)
     if made is None:
         return None
     every, last, cell = made
