@@ -14,6 +14,7 @@ ROWS = Arg("float32", (4, "n"))
 PICKS = Arg("int32", ("n",), 0, 4)
 VARIABLE = tf.Variable(np.arange(12, dtype=np.float32).reshape(4, 3))
 RAGGED = tf.ragged.constant([[1.0, 2.0], [], [3.0], [4.0, 5.0, 6.0]])
+PHRASES = tf.RaggedTensor.from_row_splits([["a", "b"], ["c", "d"], ["", "e"]], [0, 1, 1, 3, 3])
 TABLE = tf.lookup.StaticHashTable(
     tf.lookup.KeyValueTensorInitializer([3, 5, 7], ["a", "b", "c"], tf.int64, tf.string), "?"
 )
@@ -94,6 +95,7 @@ CASES = [
     Case("resource_gather_nd", lambda i: VARIABLE.gather_nd(i[:, tf.newaxis]), (PICKS,)),
     Case("ragged_gather", lambda i: tf.gather(RAGGED, i).flat_values, (PICKS,), bindings=EMPTY),
     Case("ragged_gather_splits", lambda i: tf.gather(RAGGED, i).row_splits, (PICKS,)),
+    Case("ragged_gather_words", lambda i: tf.gather(PHRASES, i).flat_values, (PICKS,)),
     Case("identity_n", lambda x, i: tf.raw_ops.IdentityN(input=[x, i]), (X, PICKS)),
     Case("stateful_while", stateful_while, (X,), bindings=EMPTY),
     Case("stateful_case", stateful_case, (X,)),

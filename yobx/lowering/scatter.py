@@ -10,6 +10,7 @@ from yobx.xbuilder import GraphBuilder
 
 from .casts import cast, to_int64
 from .dtypes import DTYPES
+from .gather import gather
 from .legalise import legal
 
 __all__ = ["inside", "scatter_nd", "without_outside"]
@@ -105,4 +106,4 @@ def without_outside(g: GraphBuilder, sizes: str, index: str, updates: str) -> tu
     wide = g.op.Reshape(updates, g.op.Concat(g.op.Shape(flat, end=1), rest, axis=0), allowzero=1)
     good = g.op.Squeeze(inside(g, sizes, flat), np.array([1], np.int64))
     kept = g.op.Squeeze(g.op.NonZero(good), np.array([0], np.int64))
-    return str(g.op.Gather(flat, kept, axis=0)), str(legal(g).Gather(wide, kept, axis=0))
+    return str(g.op.Gather(flat, kept, axis=0)), gather(g, str(wide), kept)

@@ -93,7 +93,7 @@ def convert_ragged_gather(g: GraphBuilder, sts: dict[str, Any], outputs: list[st
     position = g.op.Range(np.array(0, np.int64), total, np.array(1, np.int64))
     place = g.op.Add(g.op.Sub(position, g.op.Gather(new, row)), g.op.Gather(first, row))
     cast(g, new, out_dtype(op, 0), outputs=outputs[:1])
-    return str(g.op.Gather(values, place, axis=0, outputs=outputs[1:2], name=op.name))
+    return gather(g, values, place, outputs=outputs[1:2], name=op.name)
 
 
 @register_tf_op_converter(

@@ -9,6 +9,7 @@ import numpy as np
 from yobx.lowering import shapes
 from yobx.lowering.bits import population_count
 from yobx.lowering.casts import cast, to_int64
+from yobx.lowering.gather import gather
 from yobx.lowering.legalise import legal
 from yobx.lowering.scatter import scatter_nd
 from yobx.tensorflow.ops._op import (
@@ -107,7 +108,7 @@ def convert_list_diff(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], 
     hits = g.op.ReduceSum(cast(g, same, np.int64), _NEW_LAST, keepdims=0)
     left = g.op.NonZero(g.op.Equal(hits, _ZERO))
     places = g.op.Squeeze(left, _FIRST_AXIS)
-    g.op.Gather(x, places, axis=0, outputs=outputs[:1], name=op.name)
+    gather(g, x, places, outputs=outputs[:1], name=op.name)
     cast(g, places, out_dtype(op, 1), outputs=outputs[1:2])
     return outputs[0]
 
