@@ -1,4 +1,4 @@
-"""Factorisations of stacks of matrices of fixed size, one loop over columns each.
+"""Factorisations of stacks of matrices, one loop over columns each.
 
 All functions work on the last two axes; axes before them are batches. Conventions are LAPACK's.
 """
@@ -13,15 +13,18 @@ import numpy as np
 from yobx.xbuilder import GraphBuilder
 
 from .looping import counted
+from .shapes import join_dims
 from .transcendental import const
 
 __all__ = [
     "LuFactors",
+    "Size",
     "column_of",
     "forward_substitution",
     "householder",
     "householder_product",
     "lu",
+    "numbered",
     "reversed_order",
     "solve_tridiagonal",
     "stacked_last",
@@ -29,6 +32,9 @@ __all__ = [
     "triangular_solution",
     "unsqueezed",
 ]
+
+#: A number, or the int64 scalar that says it.
+Size = int | str
 
 
 @dataclass(frozen=True)
@@ -57,6 +63,37 @@ def column_of(g: GraphBuilder, a: str, j: str) -> str:
     return str(g.op.Gather(a, j, axis=-1))
 
 
+def numbered(g: GraphBuilder, size: Size) -> Any:
+    """Return 0, 1, ... ``size - 1``: an array if that is known."""
+    if isinstance(size, int):
+        return np.arange(size)
+    return str(g.op.Range(np.array(0), size, np.array(1)))
+
+
+def _upright(g: GraphBuilder, numbers: Any) -> Any:
+    """Return a vector as a column."""
+    return numbers[:, None] if isinstance(numbers, np.ndarray) else unsqueezed(g, numbers, -1)
+
+
+def _least(g: GraphBuilder, m: Size, n: Size) -> Size:
+    if isinstance(m, int) and isinstance(n, int):
+        return min(m, n)
+    return str(g.op.Min(*(np.array(size) if isinstance(size, int) else size for size in (m, n))))
+
+
+def _identity(g: GraphBuilder, sizes: tuple[Size, Size], zero: np.ndarray[Any, Any]) -> Any:
+    m, n = sizes
+    if isinstance(m, int) and isinstance(n, int):
+        return np.eye(m, n, dtype=zero.dtype)
+    same = g.op.Equal(_upright(g, numbered(g, m)), numbered(g, n))
+    return g.op.Where(same, np.ones_like(zero), zero)
+
+
+def _before(g: GraphBuilder, size: Size) -> Any:
+    """Return the last number below ``size``."""
+    return np.array(size - 1) if isinstance(size, int) else g.op.Sub(size, np.array(1))
+
+
 def unsqueezed(g: GraphBuilder, x: str, axis: int) -> str:
     """Return ``x`` with an axis of size 1 more."""
     return str(g.op.Unsqueeze(x, _last(axis)))
@@ -82,7 +119,7 @@ def reversed_order(g: GraphBuilder, x: str, axes: tuple[int, ...]) -> str:
 
 
 def triangular_solution(
-    g: GraphBuilder, a: str, b: str, n: int, *, lower: bool, unit: bool = False
+    g: GraphBuilder, a: str, b: str, n: Size, *, lower: bool, unit: bool = False
 ) -> str:
     """Emit ``x`` with ``a @ x = b`` for triangular `(*b, n, n)`; the rest of ``a`` is not read."""
     if lower:
@@ -91,9 +128,9 @@ def triangular_solution(
     return reversed_order(g, forward_substitution(g, *turned, n, unit=unit), (-2,))
 
 
-def forward_substitution(g: GraphBuilder, a: str, b: str, n: int, *, unit: bool) -> str:
+def forward_substitution(g: GraphBuilder, a: str, b: str, n: Size, *, unit: bool) -> str:
     """Emit the solution for a lower triangle, ``unit``: with ones on its diagonal."""
-    rows, zero = np.arange(n), const(g, a, 0)
+    rows, zero = numbered(g, n), const(g, a, 0)
 
     def turn(c: GraphBuilder, i: str, states: list[str]) -> tuple[list[str], list[str]]:
         column = column_of(c, a, i)
@@ -108,9 +145,10 @@ def forward_substitution(g: GraphBuilder, a: str, b: str, n: int, *, unit: bool)
     return rows_back(g, solution)
 
 
-def lu(g: GraphBuilder, a: str, m: int, n: int) -> LuFactors:
+def lu(g: GraphBuilder, a: str, m: Size, n: Size) -> LuFactors:
     """Emit the LU factors of `(*b, m, n)`; a column without a pivot is left alone."""
-    rows, columns = np.arange(m), np.arange(n)
+    rows, columns = numbered(g, m), numbered(g, n)
+    upright = _upright(g, rows)
     zero, one = const(g, a, 0), const(g, a, 1)
 
     def turn(b: GraphBuilder, j: str, states: list[str]) -> tuple[list[str], list[str]]:
@@ -126,18 +164,18 @@ def lu(g: GraphBuilder, a: str, m: int, n: int) -> LuFactors:
         factor = b.op.Where(usable, b.op.Div(column, divisor), zero)
         right = b.op.Where(b.op.Greater(columns, j), row, zero)
         x = b.op.Sub(x, b.op.Mul(unsqueezed(b, factor, -1), unsqueezed(b, right, -2)))
-        here = b.op.And(b.op.Equal(columns, j), b.op.Greater(rows.reshape(m, 1), j))
+        here = b.op.And(b.op.Equal(columns, j), b.op.Greater(upright, j))
         x = b.op.Where(here, unsqueezed(b, b.op.Where(usable, factor, column), -1), x)
         return [x, order], [b.op.Squeeze(place, _last(-1)), b.op.Squeeze(pivot, _last(-1))]
 
     batch = g.op.Shape(a, end=(g.get_rank(a) or 2) - 2)
-    start = g.op.Expand(rows.reshape(m, 1), g.op.Concat(batch, np.array([m, 1]), axis=0))
-    factors, order, places, pivots = counted(g, min(m, n), [a, str(start)], turn)
+    start = g.op.Expand(upright, join_dims(g, [batch, m, 1]))
+    factors, order, places, pivots = counted(g, _least(g, m, n), [a, str(start)], turn)
     flat = str(g.op.Squeeze(order, _last(-1)))
     return LuFactors(factors, stacked_last(g, places), stacked_last(g, pivots), flat)
 
 
-def swap_rows(b: GraphBuilder, a: str, j: str, place: str, rows: np.ndarray[Any, Any]) -> str:
+def swap_rows(b: GraphBuilder, a: str, j: str, place: str, rows: Any) -> str:
     """Exchange rows ``j`` and ``place`` (one per batch, shape `(..., 1)`)."""
     index = b.op.Where(b.op.Equal(rows, place), j, rows)
     index = b.op.Where(b.op.Equal(rows, j), place, index)
@@ -145,14 +183,14 @@ def swap_rows(b: GraphBuilder, a: str, j: str, place: str, rows: np.ndarray[Any,
     return str(b.op.GatherElements(a, spread, axis=-2))
 
 
-def householder(g: GraphBuilder, a: str, m: int, n: int) -> tuple[str, str]:
+def householder(g: GraphBuilder, a: str, m: Size, n: Size) -> tuple[str, str]:
     """Emit a QR factorisation of `(*b, m, n)`.
 
     Returns:
         R with the Householder vectors below its diagonal, `(*b, m, n)`, and their factors,
         `(*b, min(m, n))`.
     """
-    rows, columns = np.arange(m), np.arange(n)
+    rows, columns = numbered(g, m), numbered(g, n)
     zero, one = const(g, a, 0), const(g, a, 1)
 
     def turn(b: GraphBuilder, j: str, states: list[str]) -> tuple[list[str], list[str]]:
@@ -176,7 +214,7 @@ def householder(g: GraphBuilder, a: str, m: int, n: int) -> tuple[str, str]:
         x = b.op.Where(b.op.Equal(columns, j), unsqueezed(b, stored, -1), x)
         return [x], [b.op.Squeeze(tau, _last(-1))]
 
-    factors, taus = counted(g, min(m, n), [a], turn)
+    factors, taus = counted(g, _least(g, m, n), [a], turn)
     return factors, stacked_last(g, taus)
 
 
@@ -192,7 +230,7 @@ def _reflected(
 
 
 def householder_product(
-    g: GraphBuilder, vectors: str, taus: str, sizes: tuple[int, int], count: int
+    g: GraphBuilder, vectors: str, taus: str, sizes: tuple[Size, Size], count: Size
 ) -> str:
     """Emit the product of ``count`` reflections, its first columns.
 
@@ -206,10 +244,11 @@ def householder_product(
     Returns:
         Orthonormal columns, `(*b, *sizes)`.
     """
-    rows, zero, one = np.arange(sizes[0]), const(g, vectors, 0), const(g, vectors, 1)
+    rows, last = numbered(g, sizes[0]), _before(g, count)
+    zero, one = const(g, vectors, 0), const(g, vectors, 1)
 
     def turn(b: GraphBuilder, i: str, states: list[str]) -> tuple[list[str], list[str]]:
-        j = b.op.Sub(np.array(count - 1), i)
+        j = b.op.Sub(last, i)
         column = column_of(b, vectors, j)
         tail = b.op.Where(b.op.Greater(rows, j), column, zero)
         vector = b.op.Where(b.op.Equal(rows, j), one, tail)
@@ -217,12 +256,11 @@ def householder_product(
         return [_reflected(b, states[0], vector, tau, mask=None, zero=zero)], []
 
     batch = g.op.Shape(vectors, end=(g.get_rank(vectors) or 2) - 2)
-    identity = np.eye(*sizes, dtype=zero.dtype)
-    start = g.op.Expand(identity, g.op.Concat(batch, np.array(sizes), axis=0))
+    start = g.op.Expand(_identity(g, sizes, zero), join_dims(g, [batch, *sizes]))
     return counted(g, count, [str(start)], turn)[0]
 
 
-def solve_tridiagonal(g: GraphBuilder, diagonals: tuple[str, str, str], b: str, n: int) -> str:
+def solve_tridiagonal(g: GraphBuilder, diagonals: tuple[str, str, str], b: str, n: Size) -> str:
     """Solve a tridiagonal system by Gaussian elimination without pivoting.
 
     Args:
@@ -235,6 +273,7 @@ def solve_tridiagonal(g: GraphBuilder, diagonals: tuple[str, str, str], b: str, 
         The solution, `(*b, n, k)`.
     """
     lower, main, upper = diagonals
+    last = _before(g, n)
 
     def down(c: GraphBuilder, i: str, states: list[str]) -> tuple[list[str], list[str]]:
         below = unsqueezed(c, c.op.Gather(lower, i, axis=-1), -1)
@@ -252,7 +291,7 @@ def solve_tridiagonal(g: GraphBuilder, diagonals: tuple[str, str, str], b: str, 
     _, _, ratios, values = counted(g, n, [ratio0, start], down)
 
     def up(c: GraphBuilder, i: str, states: list[str]) -> tuple[list[str], list[str]]:
-        j = c.op.Sub(np.array(n - 1), i)
+        j = c.op.Sub(last, i)
         ratio = c.op.Gather(ratios, j, axis=0)
         row = c.op.Sub(c.op.Gather(values, j, axis=0), c.op.Mul(ratio, states[0]))
         return [row], [row]

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from yobx.lowering.casts import cast
 from yobx.lowering.factorise import (
+    Size,
     householder,
     householder_product,
     lu,
+    numbered,
     solve_tridiagonal,
     triangular_solution,
+    unsqueezed,
 )
 from yobx.lowering.layout import matrix_transpose
 from yobx.lowering.linalg import cholesky
@@ -32,6 +37,15 @@ def matrix_size(op: Op, axis: int, index: int = 0) -> int:
     if size is None:
         raise op.unsupported("a matrix of symbolic size", "Fix the last two sizes.")
     return size
+
+
+def extent(op: Op, axis: int, index: int = 0) -> Size:
+    """One of the last two sizes of an operand."""
+    size = op.in_type(index).shape[axis]
+    if size is not None:
+        return size
+    place = op.in_type(index).rank + axis
+    return str(op.g.op.Squeeze(op.g.op.Shape(op.x(index), start=place, end=place + 1)))
 
 
 def in_float64(op: Op, index: int = 0) -> str:
@@ -56,12 +70,15 @@ def convert_stablehlo_cholesky(g: GraphBuilder, op: Op) -> str:
 
 
 def _cholesky(op: Op, a: str) -> tuple[str, str]:
-    g, n = op.g, matrix_size(op, -1)
+    g, rows = op.g, numbered(op.g, extent(op, -1))
     factor = cast(g, cholesky(g, cast(g, a, np.float64)), g.get_type(a))
     bad = cast(g, g.op.IsNaN(factor), np.int32)
     # LAPACK leaves what is above the diagonal as it was
-    rows = np.arange(n)
-    whole = str(g.op.Where(rows > rows.reshape(n, 1), a, factor))
+    if isinstance(rows, np.ndarray):
+        above: Any = rows > rows[:, None]
+    else:
+        above = g.op.Greater(rows, unsqueezed(g, rows, -1))
+    whole = str(g.op.Where(above, a, factor))
     return whole, str(g.op.ReduceMax(bad, np.array([-2, -1]), keepdims=0))
 
 
@@ -97,14 +114,14 @@ def solve_triangular(op: Op, *, left: bool, lower: bool, transposed: bool, unit:
         b, transposed = matrix_transpose(g, b), not transposed
     if transposed:
         a, lower = matrix_transpose(g, a), not lower
-    x = triangular_solution(g, a, b, matrix_size(op, -1), lower=lower, unit=unit)
+    x = triangular_solution(g, a, b, extent(op, -1), lower=lower, unit=unit)
     return cast(g, x if left else matrix_transpose(g, x), op.out_dtype())
 
 
 @register_stablehlo_op_converter(lapack_names("getrf"))
 def convert_lu(g: GraphBuilder, op: Op) -> tuple[str, str, str]:
     """LU factors in one matrix, pivot rows counted from 1, and whether a pivot is 0."""
-    found = lu(g, in_float64(op), matrix_size(op, -2), matrix_size(op, -1))
+    found = lu(g, in_float64(op), extent(op, -2), extent(op, -1))
     numbers = cast(g, g.op.Add(found.places, np.array(1)), np.int32)
     is_zero = cast(g, g.op.Equal(found.pivots, np.array(0.0)), np.int32)
     factors = cast(g, found.factors, op.out_dtype())
@@ -114,16 +131,16 @@ def convert_lu(g: GraphBuilder, op: Op) -> tuple[str, str, str]:
 @register_stablehlo_op_converter(lapack_names("geqrf"))
 def convert_qr(g: GraphBuilder, op: Op) -> tuple[str, str]:
     """Householder vectors below R, and their factors."""
-    made = householder(g, in_float64(op), matrix_size(op, -2), matrix_size(op, -1))
+    made = householder(g, in_float64(op), extent(op, -2), extent(op, -1))
     return cast(g, made[0], op.out_dtype()), cast(g, made[1], op.out_dtype())
 
 
 @register_stablehlo_op_converter(lapack_names("orgqr"))
 def convert_householder_product(g: GraphBuilder, op: Op) -> str:
     """Product of the reflections that ``geqrf`` stored."""
-    sizes = matrix_size(op, -2), matrix_size(op, -1)
+    sizes = extent(op, -2), extent(op, -1)
     vectors, taus = in_float64(op, 0), in_float64(op, 1)
-    made = householder_product(g, vectors, taus, sizes, matrix_size(op, -1, 1))
+    made = householder_product(g, vectors, taus, sizes, extent(op, -1, 1))
     return cast(g, made, op.out_dtype())
 
 
@@ -132,7 +149,7 @@ def convert_tridiagonal_solve(g: GraphBuilder, op: Op) -> tuple[str, ...]:
     """Solve a tridiagonal system by Gaussian elimination without pivoting."""
     lower, main, upper = (op.x(i) for i in range(3))  # shapes follow where sizes are symbolic
     wide = [in_float64(op, i) for i in range(4)]
-    found = solve_tridiagonal(g, (wide[0], wide[1], wide[2]), wide[3], matrix_size(op, -1))
+    found = solve_tridiagonal(g, (wide[0], wide[1], wide[2]), wide[3], extent(op, -1))
     solution = cast(g, found, op.out_dtype(3))
     batch = g.op.Shape(lower, end=op.in_type().rank - 1)
     flag = g.op.Expand(np.array(0, np.int32), batch)
