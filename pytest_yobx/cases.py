@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_yobx.entries import EntryError, Loaded
-from pytest_yobx.options import Settings, check_keywords
+from pytest_yobx.options import ONE_EACH, Settings, check_keywords
 from pytest_yobx.results import attach, payloads_of, safe_name
 
 if TYPE_CHECKING:
     from yobx.verification import CheckResult, PreparedCheck
 
-__all__ = ["Case", "Cells", "binding_label", "cases_for", "finish", "merged"]
+__all__ = ["Case", "Cells", "binding_label", "cases_for", "finish", "left_out", "merged"]
 
 
 @dataclass(frozen=True)
@@ -97,11 +97,25 @@ def merged(settings: Settings, *layers: Mapping[str, Any]) -> dict[str, Any]:
     result = settings.keywords()
     for layer in layers:
         result.update(layer)
-    for name in ("target_opset", "seed", "precision"):
+    for name in ONE_EACH:
         value = result.get(name)
         if isinstance(value, (list, tuple)):
             result[name] = value[0]
     return result
+
+
+def left_out(settings: Settings, *layers: Mapping[str, Any]) -> list[str]:
+    """What several values were given for, of which `merged` takes the first, in words."""
+    result = settings.keywords()
+    for layer in layers:
+        result.update(layer)
+    found = {n: result[n] for n in ONE_EACH if isinstance(result.get(n), (list, tuple))}
+    return [
+        f"checked with {name}={values[0]} alone of {', '.join(map(str, values))}: a test that asks "
+        "for the fixture yobx_case is one test for each"
+        for name, values in found.items()
+        if len(values) > 1
+    ]
 
 
 @dataclass

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_yobx.cases import Case, cases_for, finish, merged
+from pytest_yobx.cases import Case, cases_for, finish, left_out, merged
 from pytest_yobx.collection import marker_options, settings_of
 from pytest_yobx.expected import scale_of
 from pytest_yobx.options import Settings, check_keywords
@@ -67,6 +67,15 @@ def _options(
     return options
 
 
+def _left_out(
+    request: pytest.FixtureRequest, settings: Settings, given: dict[str, Any]
+) -> list[str]:
+    """What was asked for and belongs to other tests than this one."""
+    if "yobx_case" in request.fixturenames:
+        return []
+    return left_out(settings, marker_options(request.node), given)
+
+
 @pytest.fixture
 def assert_converts(request: pytest.FixtureRequest, yobx_settings: Settings) -> Check:
     """Converts, runs and compares a model; see `yobx.verification.check_conversion`.
@@ -81,6 +90,7 @@ def assert_converts(request: pytest.FixtureRequest, yobx_settings: Settings) -> 
         from yobx.verification import run_check
 
         result = run_check(model, args, **_options(request, yobx_settings, options))
+        result.report.notes += _left_out(request, yobx_settings, options)
         finish(result, request.node, yobx_settings)
         return result
 
@@ -119,6 +129,7 @@ def assert_shapes(request: pytest.FixtureRequest, yobx_settings: Settings) -> Ch
         from yobx.verification import check_shapes
 
         result = check_shapes(model, args, **_options(request, yobx_settings, options))
+        result.report.notes += _left_out(request, yobx_settings, options)
         finish(result, request.node, yobx_settings)
         return result
 

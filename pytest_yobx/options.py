@@ -14,9 +14,11 @@ from typing import Any
 
 import pytest
 
-__all__ = ["OPTIONS", "Option", "Settings", "check_keywords", "read_settings", "table"]
+__all__ = ["ONE_EACH", "OPTIONS", "Option", "Settings", "check_keywords", "read_settings", "table"]
 
 _NOT_SETTABLE = frozenset({"root", "active"})
+#: What a marker or a flag may give several of, one test each.
+ONE_EACH = ("target_opset", "seed", "precision")
 BINDINGS = ("primes", "primes2", "ones")
 _LABELS = (*BINDINGS, "zeros", "sample")
 
@@ -410,19 +412,27 @@ def refuse_unknown_ini(names: Iterable[str]) -> None:
     _refuse_unknown(dict.fromkeys(given), valid, "ini value")
 
 
-def check_keywords(keywords: Mapping[str, Any], where: str) -> None:
+def check_keywords(keywords: Mapping[str, Any], where: str, *, several: bool = False) -> None:
     """Refuses arguments that no check takes.
 
     Args:
         keywords: Arguments of a marker, a factory or a fixture.
         where: Whose they are, for the message.
+        several: Whether lists are one test each: those of a marker are.
 
     Raises:
-        pytest.UsageError: If one is unknown; the valid ones are listed.
+        pytest.UsageError: If one is unknown; the valid ones are listed. Or if several values are
+            given where one test is all there can be.
     """
     from yobx.verification import CheckOptions
 
     _refuse_unknown(keywords, [f.name for f in fields(CheckOptions)], f"option of {where}")
+    for name in () if several else ONE_EACH:
+        if isinstance(keywords.get(name), (list, tuple)):
+            raise pytest.UsageError(
+                f"yobx: {where} is one check, of one {name}. Received: {keywords[name]!r}. Ask for "
+                "several with the marker yobx or a flag: they are one test each"
+            )
 
 
 def _refuse_unknown(keywords: Mapping[str, Any], valid: list[str], what: str) -> None:

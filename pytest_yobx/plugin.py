@@ -153,7 +153,7 @@ def pytest_collection_modifyitems(
                 raise pytest.UsageError(f"yobx: the marker yobx: {item.nodeid} {why}")
             given = collection.marker_options(item)
             if given:
-                options.check_keywords(given, f"the marker yobx of {item.nodeid}")
+                options.check_keywords(given, f"the marker yobx of {item.nodeid}", several=True)
 
 
 @pytest.hookimpl(wrapper=True)

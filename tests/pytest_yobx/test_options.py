@@ -196,3 +196,32 @@ def test_wrong_settings_are_usage_errors(pytester, flags, ini, words):
     result = run(pytester, "--yobx", *flags)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines([words])
+
+
+def test_several_values_are_never_one_check_in_silence(pytester):
+    write_repository(pytester, [])
+    pytester.makepyfile(
+        more="""
+        from fake_framework import Model, X
+        def opsets(): return Model(), (X,), {"target_opset": [18, 21]}
+        """,
+        test_own="""
+        import pytest
+        from fake_framework import Model, X
+        def test_call(assert_converts): assert_converts(Model(), (X,), seed=[1, 2])
+        @pytest.mark.yobx(target_opset=[18, 21])
+        def test_marker(assert_converts): assert_converts(Model(), (X,))
+        @pytest.mark.yobx(target_opset=[18, 21], bindings="primes")
+        def test_cases(assert_converts, yobx_case): assert_converts(Model(), (X,))
+        """,
+    )
+    pytester.makepyprojecttoml('[tool.pytest.ini_options]\nyobx_models = ["more:opsets"]\n')
+    result = run(pytester, "--yobx", "--yobx-bindings", "primes")
+    result.assert_outcomes(failed=2, passed=3)
+    result.stdout.fnmatch_lines(
+        [
+            "yobx: more:opsets is one check, of one target_opset. Received: ?18, 21?. Ask for *",
+            "*UsageError: yobx: this call is one check, of one seed. Received: ?1, 2?.*",
+            "warning: test_marker: checked with target_opset=18 alone of 18, 21: a test that asks*",
+        ]
+    )

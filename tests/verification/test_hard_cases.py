@@ -225,3 +225,9 @@ def test_wrong_outputs_are_told_in_the_order_of_the_model() -> None:
     report = check_conversion(many, (X,), reference=lambda x: tuple(x + 1 for _ in names))
     told = [line.split()[0] for line in report.text().splitlines() if line.startswith(" o")]
     assert told == ["outputs", "o0", "o1", "o2"]
+
+
+def test_a_reference_that_would_be_ignored_is_refused() -> None:
+    report = check_conversion(np.abs, (X,), reference=lambda x: x)
+    assert report.failed_phase == "import"
+    assert "a model that is converted is compared with itself" in report.text()

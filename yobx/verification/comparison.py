@@ -367,13 +367,13 @@ def _judge_budget(report: OutputReport, ulp: NDArray[np.float64], allowance: All
         report.outcome = Outcome.WARNING
         report.notes.append(
             f"fragile: both sides agree to {ulp.max():.0f} units in the last place, but rounding "
-            f"alone could move the output by {report.relative_budget:.0%} of its own spread"
+            f"alone could move the output by {_share(report.relative_budget)} of its own spread"
         )
     elif report.relative_budget > allowance.blind_above:
         report.outcome, report.category = Outcome.FAILED, "values"
         report.notes.append(
             f"not decidable in {report.dtype}: rounding alone moves the output by "
-            f"{report.relative_budget:.0%} of its own spread, so nothing was proven"
+            f"{_share(report.relative_budget)} of its own spread, so nothing was proven"
         )
     elif report.relative_budget > allowance.weak_above:
         report.outcome = Outcome.WARNING
@@ -381,6 +381,10 @@ def _judge_budget(report: OutputReport, ulp: NDArray[np.float64], allowance: All
             f"weak: rounding alone moves the output by {report.relative_budget:.1%} of its own "
             "spread"
         )
+
+
+def _share(part: float) -> str:
+    return f"{part:.0%}" if part < 10.0 else "more than 999%"
 
 
 def _judge_blind_elements(

@@ -50,7 +50,8 @@ def find_source(model: Any, *, reference: Any = None, name: str = "") -> Source:
         Its source.
 
     Raises:
-        ArgumentError: If it is none of these, or an ONNX model comes without a reference.
+        ArgumentError: If it is none of these, or an ONNX model comes without a reference, or
+            another one with a reference.
     """
     extra = {"reference": reference, "name": name}
     for _, recognises, factory in _REGISTERED:
@@ -58,9 +59,21 @@ def find_source(model: Any, *, reference: Any = None, name: str = "") -> Source:
             return factory(model, extra)
     if is_onnx(model):
         return OnnxSource(model, reference, name=name)
+    _refuse_reference(reference, model)
     if isinstance(model, (str, Path)):
         return _from_path(Path(model), name)
     return _from_object(model, name)
+
+
+def _refuse_reference(reference: Any, model: Any) -> None:
+    """Refuses what would be ignored: other models are their own reference."""
+    if reference is not None:
+        raise ArgumentError(
+            "reference= is what a ready ONNX model is compared with; a model that is converted is "
+            f"compared with itself. Received: {type(model).__name__} with a reference. Leave it "
+            "out, or check the ModelProto.",
+            argument="reference",
+        )
 
 
 def _from_path(path: Path, name: str) -> Source:
