@@ -83,7 +83,8 @@ def complex_cholesky(g: GraphBuilder, a: Pair, n: int) -> Pair:
     """Return the lower triangular ``l`` with ``l @ l.H = a``; only the lower half is read."""
     flat = str(g.op.Where(np.eye(n, dtype=np.bool_), _ZERO, a[1]))
     factor = cholesky(g, _interleaved(g, (a[0], flat), n))
-    return _every_second(g, _every_second(g, factor, -1)[0], -2)
+    real, imaginary = _every_second(g, _every_second(g, factor, -1)[0], -2)
+    return real, str(g.op.Where(np.eye(n, dtype=np.bool_), _ZERO, imaginary))
 
 
 def complex_triangular_solution(

@@ -56,6 +56,7 @@ def test_cholesky(shape: tuple[int, ...], upper: bool, dtype: type) -> None:
     (factor,) = _converted(lambda x: jnp.linalg.cholesky(x, upper=upper), a)
     want = np.linalg.cholesky(a.astype(np.complex128))
     _close(factor, _adjoint(want) if upper else want, dtype)
+    assert not np.diagonal(factor, axis1=-2, axis2=-1).imag.any()
 
 
 @PRECISIONS
