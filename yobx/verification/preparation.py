@@ -253,6 +253,7 @@ def _infer(model: onnx.ModelProto, phases: PhaseLog) -> Form:
             phases.fail("shapes", str(contradiction))
     if inferred is None:
         return Form(model)
+    del inferred.graph.initializer[:]  # a copy: what it states is kept, the weights are not
     bounds = [Constraint(a, "<=", b) for a, b in context.less_equal_constraints()]
     equal = [Constraint(a, "==", b) for a, b in context.constraints()]
     return Form(model, inferred, (*bounds, *equal))

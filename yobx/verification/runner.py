@@ -78,12 +78,15 @@ def observable_values(model: onnx.ModelProto) -> list[str]:
     return [name for node in model.graph.node for name in node.output if name]
 
 
-def exposed(model: onnx.ModelProto, names: Sequence[str] | None = None) -> onnx.ModelProto:
+def exposed(
+    model: onnx.ModelProto, names: Sequence[str] | None = None, *, inplace: bool = False
+) -> onnx.ModelProto:
     """A copy of the model whose outputs are the given values, without any declared type.
 
     Args:
-        model: The model; it is not changed.
+        model: The model; it is not changed unless `inplace`.
         names: Values to expose; by default all that nodes produce, and the graph's own outputs.
+        inplace: Whether the model itself is changed, which saves a copy of its weights.
 
     Returns:
         The copy. Declared types are left out (of ``value_info`` too), so that nothing but the run
@@ -94,8 +97,10 @@ def exposed(model: onnx.ModelProto, names: Sequence[str] | None = None) -> onnx.
         if names is None
         else list(names)
     )
-    copy = onnx.ModelProto()
-    copy.CopyFrom(model)
+    copy = model
+    if not inplace:
+        copy = onnx.ModelProto()
+        copy.CopyFrom(model)
     del copy.graph.output[:]
     del copy.graph.value_info[:]
     for name in dict.fromkeys(wanted):

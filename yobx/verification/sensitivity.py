@@ -177,7 +177,7 @@ class Sensitivity:
             )
             try:
                 self._session = Session(
-                    exposed(twin, wanted), provider=self.provider, optimise=False
+                    exposed(twin, wanted, inplace=True), provider=self.provider, optimise=False
                 )
             except LoadError as error:
                 self._note(f"rounding could not be measured: {error}")
