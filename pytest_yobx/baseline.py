@@ -116,7 +116,8 @@ def changes(
 
 def _model(cell: str) -> str:
     """The cell without opset and binding."""
-    return cell.rpartition("[")[0]
+    file, separator, rest = cell.partition("::")
+    return file + separator + rest.partition("[")[0]
 
 
 def _phase(row: Mapping[str, Any]) -> str:

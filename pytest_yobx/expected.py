@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from pytest_yobx.expectations import Book, Entry, lines_of
-from pytest_yobx.results import Row
+from pytest_yobx.results import Row, short_name
 
 __all__ = [
     "ProblemsItem",
@@ -122,7 +122,7 @@ def update(book: Book, rows: dict[str, Row], root: Path, *, complete: bool) -> l
     for entry in book.entries:
         if entry.kind != "xfail":
             continue
-        names = {row.nodeid.rpartition("::")[2]: row for row in rows.values()}
+        names = {short_name(row.nodeid): row for row in rows.values()}
         matched = [row for name, row in names.items() if entry.matches(name, row.nodeid)]
         phases = {phase for row in matched for phase in _failed_phases(row)}
         if (not matched and complete and entry.place not in book.used) or (matched and not phases):

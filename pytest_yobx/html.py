@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from pytest_yobx.results import GOOD
+from pytest_yobx.results import GOOD, short_name
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -96,7 +96,7 @@ def _overview(row: dict[str, Any]) -> dict[str, Any]:
     """What the table shows of one test."""
     reports = row["reports"]
     chosen = next((r for r in reports if not r["passed"]), reports[-1] if reports else None)
-    blank = {"model": row["nodeid"].rpartition("::")[2], "framework": "", "opset": "", "phase": ""}
+    blank = {"model": short_name(row["nodeid"]), "framework": "", "opset": "", "phase": ""}
     if chosen is None:
         return {**blank, "nodes": 0, "max_abs": None, "budget": None}
     numbers = {}

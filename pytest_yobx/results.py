@@ -12,7 +12,17 @@ import pytest
 
 from pytest_yobx.shards import Attendance
 
-__all__ = ["GOOD", "PAYLOAD", "Collected", "Row", "attach", "begin", "payloads_of", "safe_name"]
+__all__ = [
+    "GOOD",
+    "PAYLOAD",
+    "Collected",
+    "Row",
+    "attach",
+    "begin",
+    "payloads_of",
+    "safe_name",
+    "short_name",
+]
 
 #: Outcomes that leave a run green.
 GOOD = frozenset({"passed", "xfailed", "skipped", "unchecked"})
@@ -47,6 +57,12 @@ def begin(item: pytest.Item) -> bool:
 def payloads_of(item: pytest.Item) -> list[dict[str, Any]]:
     """The reports a test made, as JSON data."""
     return item.stash.get(_KEY, [])
+
+
+def short_name(nodeid: str) -> str:
+    """The name of a test without its file and class; parameters may hold any character."""
+    head, bracket, parameters = nodeid.partition("::")[2].partition("[")
+    return head.rpartition("::")[2] + bracket + parameters
 
 
 def safe_name(nodeid: str) -> str:

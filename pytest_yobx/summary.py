@@ -11,7 +11,7 @@ import pytest
 from pytest_yobx.baseline import SCHEMA
 from pytest_yobx.cases import shown_path
 from pytest_yobx.options import Settings
-from pytest_yobx.results import GOOD, Collected, Row
+from pytest_yobx.results import GOOD, Collected, Row, short_name
 from pytest_yobx.verdict import Verdict, judge
 from yobx.words import counted
 
@@ -163,12 +163,16 @@ def _warnings(rows: list[Row]) -> list[str]:
     for row in rows:
         if row.outcome != "passed":
             continue
+        swallowed = next((r["failed_phase"] for r in row.reports if not r["passed"]), "")
+        if swallowed:
+            message = f"a check failed in the phase {swallowed}, and the test passed"
+            said.setdefault(message, []).append(short_name(row.nodeid))
         if row.message:
-            said.setdefault(row.message, []).append(row.nodeid.rpartition("::")[2])
-        for report in row.reports:
+            said.setdefault(row.message, []).append(short_name(row.nodeid))
+        for report in filter(lambda report: report["passed"], row.reports):
             told = [m for p in report["phases"] if p["outcome"] == "warning" for m in p["messages"]]
             for message in dict.fromkeys([*told, *report["notes"]]):
-                said.setdefault(message, []).append(row.nodeid.rpartition("::")[2])
+                said.setdefault(message, []).append(short_name(row.nodeid))
     lines = []
     for message, names in list(said.items())[:_MOST_WARNINGS]:
         distinct = list(dict.fromkeys(names))
@@ -186,7 +190,7 @@ def _models_selected(config: pytest.Config) -> bool:
 
 
 def _cells(row: Row) -> tuple[str, ...]:
-    name = row.nodeid.rpartition("::")[2]
+    name = short_name(row.nodeid)
     if not row.reports:
         return (name, "", "", "", "", "", "", f"{row.seconds:.1f} s", row.outcome)
     report = row.reports[-1] if row.outcome == "passed" else _worst(row.reports)

@@ -150,3 +150,53 @@ def test_names_cannot_spoil_the_terminal_or_the_reports(pytester):
     assert "<script>]]>" not in page
     (folder,) = (p for p in (pytester.path / ".yobx").iterdir() if p.is_dir())
     assert pytester.runpython(folder / "repro.py").ret == 1
+
+
+def test_a_failing_check_that_a_test_swallows_is_told(pytester):
+    write_repository(pytester, [])
+    pytester.makepyfile(
+        test_own="""
+        import threading
+        import pytest
+        from fake_framework import Model, X
+
+        def test_swallowed(assert_converts):
+            try: assert_converts(Model("values"), (X,))
+            except AssertionError: pass
+        def test_expected(assert_converts):
+            with pytest.raises(AssertionError): assert_converts(Model("shapes"), (X,))
+        def test_right(assert_converts): assert_converts(Model(), (X,))
+        """
+    )
+    result = run(pytester, *PRIMES)
+    result.assert_outcomes(passed=3)
+    result.stdout.fnmatch_lines_random(
+        [
+            "warning: test_swallowed: a check failed in the phase values, and the test passed",
+            "warning: test_expected: a check failed in the phase shapes, and the test passed",
+        ]
+    )
+    assert "warning: test_right" not in result.stdout.str()
+
+
+def test_parameters_may_hold_anything(pytester):
+    write_repository(pytester, [])
+    pytester.makepyfile(
+        test_own=r"""
+        import pytest
+        from fake_framework import Model, X
+
+        @pytest.mark.yobx
+        @pytest.mark.parametrize("name", ["a/b\\c::d", "e[f]", "é", "", "same", "same"])
+        def test_it(name): return Model("values" if name == "e[f]" else "", name=name), (X,)
+        """
+    )
+    write_expected = (
+        'schema = 1\n[[expect]]\ncase = "test_it[*-e[f]]"\nphase = "values"\nreason = "known"\n'
+    )
+    (pytester.path / "expected.toml").write_text(write_expected)
+    result = run(pytester, *PRIMES, "--yobx-expectations", "expected.toml")
+    result.assert_outcomes(passed=6, xfailed=1)
+    names = [line.split()[0] for line in result.stdout.lines if line.startswith("test_it[")]
+    assert len(names) == len(set(names)) == 6
+    assert any("::d" in name for name in names)
