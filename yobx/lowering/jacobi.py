@@ -1,4 +1,4 @@
-"""Eigenvalues and singular values by Jacobi rotations, for stacks of matrices of fixed size.
+"""Eigenvalues and singular values by Jacobi rotations, for stacks of matrices.
 
 A turn of the loop rotates disjoint pairs of columns at once, as in a round-robin tournament: after
 ``n - 1`` turns (``n`` if odd) every pair has met. Turns go on until nothing is left to rotate.
@@ -8,6 +8,7 @@ to a rotation, as they are in LAPACK.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,8 +17,11 @@ import numpy as np
 from yobx.xbuilder import GraphBuilder
 
 from .casts import cast
+from .factorise import Size, numbered, unsqueezed
 from .layout import matrix_transpose
 from .looping import counted, repeated
+from .shapes import join_dims
+from .tournament import Tournament, meeting, tournament
 
 __all__ = [
     "LAST",
@@ -29,8 +33,6 @@ __all__ = [
     "has_slanted",
     "identities",
     "in_order",
-    "meeting",
-    "opponents",
     "picked_columns",
     "rotation_angles",
     "svd",
@@ -58,19 +60,6 @@ class Decomposition:
     right: str | None = None
 
 
-def opponents(n: int) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    """For each turn and column the column it meets, and 1, -1 or 0 for first, second, none."""
-    players = [*range(n), *([-1] if n % 2 else [])]
-    count = len(players)
-    partner = np.tile(np.arange(n), (max(count - 1, 1), 1))
-    for turn in range(count - 1):
-        for p, q in zip(players[: count // 2], players[: count // 2 - 1 : -1], strict=True):
-            if p >= 0 and q >= 0:
-                partner[turn, p], partner[turn, q] = q, p
-        players = [players[0], players[-1], *players[1:-1]]
-    return partner, np.sign(partner - np.arange(n)).astype(np.float64)
-
-
 def rotation_angles(
     g: GraphBuilder, diagonal: str, paired: str, partner: str, sign: str
 ) -> tuple[str, str]:
@@ -96,24 +85,10 @@ def rotation_angles(
     return str(cosine), str(g.op.Mul(tangent, cosine))
 
 
-def meeting(
-    g: GraphBuilder, turn: str, tables: tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]
-) -> tuple[str, str, str]:
-    """Partners and signs of a turn, and the matrix with 1 where two columns meet."""
-    n = tables[0].shape[1]
-    row = g.op.Mod(turn, np.array(len(tables[0])))
-    partner = g.op.Gather(tables[0], row, axis=0)
-    sign = g.op.Gather(tables[1], row, axis=0)
-    pairs = g.op.Equal(g.op.Unsqueeze(partner, LAST), np.arange(n))
-    return str(partner), str(sign), cast(g, str(pairs), np.float64)
-
-
-def _rotation(
-    g: GraphBuilder, turn: str, gram: str, tables: tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]
-) -> str:
+def _rotation(g: GraphBuilder, turn: str, gram: str, plan: Tournament) -> str:
     """Rotation that makes the paired elements of a symmetric matrix 0."""
-    unit = np.eye(tables[0].shape[1])
-    partner, sign, pairs = meeting(g, turn, tables)
+    unit = plan.unit
+    partner, sign, pairs = meeting(g, turn, plan)
     diagonal = g.op.ReduceSum(g.op.Mul(gram, unit), LAST, keepdims=0)
     above = g.op.ReduceSum(g.op.Mul(gram, pairs), LAST, keepdims=0)
     # both columns of a pair must see one number, or the rotation would not be one
@@ -123,13 +98,18 @@ def _rotation(
     return str(g.op.Add(g.op.Mul(g.op.Unsqueeze(cosine, LAST), unit), turned))
 
 
-def identities(g: GraphBuilder, x: str, n: int) -> str:
+def identities(g: GraphBuilder, x: str, n: Size) -> str:
     """Unit matrices of size ``n`` for the batch axes of ``x``."""
     rank = g.get_rank(x) or 2
-    if rank == 2:
-        return g.make_initializer(None, np.eye(n))
-    shape = g.op.Concat(g.op.Shape(x, end=rank - 2), np.array([n, n]), axis=0)
-    return str(g.op.Expand(np.eye(n), shape))
+    if isinstance(n, int):
+        unit: Any = np.eye(n)
+        if rank == 2:
+            return g.make_initializer(None, unit)
+    else:
+        rows = numbered(g, n)
+        unit = cast(g, str(g.op.Equal(unsqueezed(g, rows, -1), rows)), np.float64)
+    shape = join_dims(g, [g.op.Shape(x, end=rank - 2), n, n])
+    return str(g.op.Expand(unit, shape))
 
 
 def largest_of(g: GraphBuilder, x: str) -> str:
@@ -144,8 +124,9 @@ def any_of(g: GraphBuilder, x: str) -> str:
 
 def in_order(g: GraphBuilder, values: str, *, largest: bool) -> tuple[str, str]:
     """Elements along the last axis sorted, and where they came from."""
-    n = g.get_shape(values).dims()[-1].as_int()
-    made = g.op.TopK(values, np.array([n]), axis=-1, largest=int(largest), outputs=2)
+    n = g.get_shape(values).dims()[-1]
+    count = np.array([n.as_int()]) if n.is_int() else g.op.Shape(values, start=-1)
+    made = g.op.TopK(values, count, axis=-1, largest=int(largest), outputs=2)
     return str(made[0]), str(made[1])
 
 
@@ -155,7 +136,7 @@ def picked_columns(g: GraphBuilder, matrix: str, order: str) -> str:
     return str(g.op.GatherElements(matrix, index, axis=-1))
 
 
-def has_more(b: GraphBuilder, matrix: str, outside: np.ndarray[Any, Any]) -> str:
+def has_more(b: GraphBuilder, matrix: str, outside: Any) -> str:
     """Whether a symmetric matrix is not diagonal yet, up to rounding."""
     sizes = b.op.Abs(matrix)
     rest = largest_of(b, b.op.Mul(sizes, outside))
@@ -163,64 +144,69 @@ def has_more(b: GraphBuilder, matrix: str, outside: np.ndarray[Any, Any]) -> str
     return any_of(b, b.op.Greater(rest, limit))
 
 
-def has_slanted(b: GraphBuilder, gram: str, outside: np.ndarray[Any, Any]) -> str:
+def has_slanted(b: GraphBuilder, gram: str, unit: Any, outside: Any, n: Size) -> str:
     """Whether columns with these inner products are not orthogonal yet, up to rounding."""
-    n = len(outside)
-    lengths = b.op.ReduceSum(b.op.Mul(gram, np.eye(n)), LAST, keepdims=1)
+    count: Any = np.array(float(n)) if isinstance(n, int) else cast(b, n, np.float64)
+    lengths = b.op.ReduceSum(b.op.Mul(gram, unit), LAST, keepdims=1)
     product = b.op.Mul(lengths, matrix_transpose(b, lengths))
     square = b.op.Mul(b.op.Mul(gram, gram), outside)
     # what is below the rounding of the longest column is no direction any more
     floor = b.op.Mul(largest_of(b, lengths), np.array(_EPSILON**2))
-    small = b.op.Mul(b.op.Mul(floor, floor), np.array(float(n)))
-    limit = b.op.Add(b.op.Mul(product, np.array((4 * n * _EPSILON) ** 2)), small)
+    small = b.op.Mul(b.op.Mul(floor, floor), count)
+    if isinstance(n, int):
+        bound: Any = np.array((4 * n * _EPSILON) ** 2)
+    else:
+        bound = b.op.Mul(b.op.Mul(count, count), np.array((4 * _EPSILON) ** 2))
+    limit = b.op.Add(b.op.Mul(product, bound), small)
     return any_of(b, b.op.Greater(square, limit))
 
 
-def eigh(g: GraphBuilder, a: str, n: int) -> tuple[str, str]:
+def eigh(g: GraphBuilder, a: str, n: Size) -> tuple[str, str]:
     """Emit eigenvalues and eigenvectors of symmetric matrices.
 
     Args:
         g: The graph.
         a: Symmetric matrices `(*b, n, n)`.
-        n: Their size, at least 1.
+        n: Their size, at least 1 if it is a number.
 
     Returns:
         Values `(*b, n)`, ascending, and vectors as columns `(*b, n, n)`, of the type of ``a``.
     """
     wide = cast(g, a, np.float64)
-    tables = opponents(n)
-    outside = 1.0 - np.eye(n)
+    plan = tournament(g, n)
 
     def step(b: GraphBuilder, turn: str, states: list[str]) -> tuple[list[str], str]:
         matrix, vectors = states
-        rotation = _rotation(b, turn, matrix, tables)
+        rotation = _rotation(b, turn, matrix, plan)
         matrix = b.op.MatMul(b.op.MatMul(matrix_transpose(b, rotation), matrix), rotation)
-        return [matrix, b.op.MatMul(vectors, rotation)], has_more(b, matrix, outside)
+        return [matrix, b.op.MatMul(vectors, rotation)], has_more(b, matrix, plan.outside)
 
-    most = SWEEPS * len(tables[0])
+    most = plan.rounds(g, SWEEPS)
     matrix, vectors = repeated(g, most, [wide, identities(g, wide, n)], step)
-    diagonal = g.op.ReduceSum(g.op.Mul(matrix, np.eye(n)), LAST, keepdims=0)
+    diagonal = g.op.ReduceSum(g.op.Mul(matrix, plan.unit), LAST, keepdims=0)
     values, order = in_order(g, str(diagonal), largest=False)
     dtype = g.get_type(a)
     return cast(g, values, dtype), cast(g, picked_columns(g, vectors, order), dtype)
 
 
 def svd(
-    g: GraphBuilder, a: str, m: int, n: int, *, vectors: bool = True, full: bool = False
+    g: GraphBuilder, a: str, m: Size, n: Size, *, vectors: bool = True, full: bool = False
 ) -> Decomposition:
     """Emit singular values, and vectors if asked for.
 
     Args:
         g: The graph.
         a: Matrices `(*b, m, n)`.
-        m: Number of rows, at least 1.
-        n: Number of columns, at least 1.
+        m: Number of rows, at least 1 if it is a number.
+        n: Number of columns, at least 1 if it is a number.
         vectors: Whether vectors are wanted.
         full: Whether the vectors are completed to square matrices.
 
     Returns:
         The decomposition, of the type of ``a``.
     """
+    if not (isinstance(m, int) and isinstance(n, int)):
+        return _svd_of_any_shape(g, a, m, n, vectors=vectors, full=full)
     if m < n:
         turned = svd(g, matrix_transpose(g, a), n, m, vectors=vectors, full=full)
         if turned.left is None or turned.right is None:
@@ -228,6 +214,45 @@ def svd(
         return Decomposition(
             turned.values, matrix_transpose(g, turned.right), matrix_transpose(g, turned.left)
         )
+    return _tall_svd(g, a, m, n, vectors=vectors, full=full)
+
+
+def _svd_of_any_shape(
+    g: GraphBuilder, a: str, m: Size, n: Size, *, vectors: bool, full: bool
+) -> Decomposition:
+    """Whether the matrix is wider than high is known at run time only."""
+    dims = g.get_shape(a).dims()
+    if dims[-1] == dims[-2]:
+        return _tall_svd(g, a, n, n, vectors=vectors, full=full)
+    rows, columns = (np.array(size) if isinstance(size, int) else size for size in (m, n))
+    is_wide = g.op.Less(rows, columns)
+    tall = _either(g, is_wide, lambda b: matrix_transpose(b, a), a)
+    sizes = str(g.op.Max(rows, columns)), str(g.op.Min(rows, columns))
+    found = _tall_svd(g, tall, *sizes, vectors=vectors, full=full)
+    left, right = found.left, found.right
+    if left is None or right is None:
+        return found
+    before = _either(g, is_wide, lambda b: matrix_transpose(b, right), left)
+    after = _either(g, is_wide, lambda b: matrix_transpose(b, left), right)
+    return Decomposition(found.values, before, after)
+
+
+def _either(
+    g: GraphBuilder, condition: str, write: Callable[[GraphBuilder], str], otherwise: str
+) -> str:
+    """What is written if the condition holds, else a value that is there."""
+    branches = []
+    for write_one in (write, lambda b: str(b.op.Identity(otherwise))):
+        branch = g.subgraph(g.unique_name("branch"), inputs=[])
+        branch.make_tensor_output(branch.unique_name("chosen"), source=write_one(branch))
+        branches.append(branch)
+    return str(g.op.If(condition, then_branch=branches[0], else_branch=branches[1]))
+
+
+def _tall_svd(
+    g: GraphBuilder, a: str, m: Size, n: Size, *, vectors: bool, full: bool
+) -> Decomposition:
+    """Matrices with at least as many rows as columns."""
     dtype = g.get_type(a)
     columns, right = _orthogonal_columns(g, cast(g, a, np.float64), n, vectors=vectors)
     lengths = g.op.Sqrt(g.op.ReduceSum(g.op.Mul(columns, columns), _BEFORE, keepdims=0))
@@ -240,30 +265,29 @@ def svd(
 
 
 def _orthogonal_columns(
-    g: GraphBuilder, a: str, n: int, *, vectors: bool
+    g: GraphBuilder, a: str, n: Size, *, vectors: bool
 ) -> tuple[str, str | None]:
     """Rotate the columns until they are orthogonal; also the product of the rotations."""
-    tables = opponents(n)
-    outside = 1.0 - np.eye(n)
+    plan = tournament(g, n)
 
     def step(b: GraphBuilder, turn: str, states: list[str]) -> tuple[list[str], str]:
         gram = b.op.MatMul(matrix_transpose(b, states[0]), states[0])
-        rotation = _rotation(b, turn, gram, tables)
-        again = has_slanted(b, gram, outside)
+        rotation = _rotation(b, turn, gram, plan)
+        again = has_slanted(b, gram, plan.unit, plan.outside, n)
         return [b.op.MatMul(state, rotation) for state in states], again
 
     start = [a, identities(g, a, n)] if vectors else [a]
-    columns, *right = repeated(g, SWEEPS * len(tables[0]), start, step)
+    columns, *right = repeated(g, plan.rounds(g, SWEEPS), start, step)
     return columns, right[0] if right else None
 
 
-def _unit_columns(g: GraphBuilder, columns: str, m: int, n: int, *, full: bool) -> str:
+def _unit_columns(g: GraphBuilder, columns: str, m: Size, n: Size, *, full: bool) -> str:
     """Orthonormal columns along orthogonal ones, completed where those are 0 or too few.
 
     Householder reflections of orthogonal columns leave a diagonal; their product has the unit
     columns up to the signs of that diagonal.
     """
-    rows = np.arange(m)
+    rows = numbered(g, m)
 
     def reflect(b: GraphBuilder, j: str, states: list[str]) -> tuple[list[str], list[str]]:
         matrix, product = states
@@ -295,11 +319,16 @@ def _unit_columns(g: GraphBuilder, columns: str, m: int, n: int, *, full: bool) 
     rank = g.get_rank(signs) or 2
     order = [*range(1, rank - 1), rank - 1, 0]
     flips = g.op.Transpose(signs, perm=order)
-    if full and m > n:
-        pads = np.zeros(2 * rank, np.int64)
-        pads[-1] = m - n
+    if m == n:
+        return str(g.op.Mul(product, flips))
+    if full:
+        pads: Any = np.zeros(2 * rank, np.int64)
+        if isinstance(m, int) and isinstance(n, int):
+            pads[-1] = m - n
+        else:
+            more = g.op.Sub(*(join_dims(g, [size]) for size in (m, n)))
+            pads = g.op.Concat(pads[:-1], more, axis=0)
         flips = g.op.Pad(flips, pads, _ONE)
-    elif m > n:
-        far = np.array([n], np.int64)
-        product = str(g.op.Slice(product, np.array([0]), far, LAST))
+    else:
+        product = str(g.op.Slice(product, np.array([0]), join_dims(g, [n]), LAST))
     return str(g.op.Mul(product, flips))

@@ -22,13 +22,12 @@ from .jacobi import (
     has_slanted,
     identities,
     in_order,
-    meeting,
-    opponents,
     picked_columns,
     rotation_angles,
 )
 from .layout import matrix_transpose
 from .looping import counted, repeated
+from .tournament import Tournament, meeting, tournament
 
 __all__ = ["complex_svd", "hermitian_eigh"]
 
@@ -36,12 +35,9 @@ _BEFORE = np.array([-2], np.int64)
 _ZERO, _ONE = np.array(0.0), np.array(1.0)
 
 
-def _rotation(
-    g: GraphBuilder, turn: str, gram: str, tables: tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]
-) -> str:
+def _rotation(g: GraphBuilder, turn: str, gram: str, plan: Tournament, n: int) -> str:
     """Embedded rotation that makes the paired elements of an embedded Hermitian matrix 0."""
-    n = tables[0].shape[1]
-    partner, sign, pairs = meeting(g, turn, tables)
+    partner, sign, pairs = meeting(g, turn, plan)
     real, imaginary = parts_of(g, gram, n, n)
     diagonal = g.op.ReduceSum(g.op.Mul(real, np.eye(n)), LAST, keepdims=0)
     above, aside = (
@@ -77,16 +73,16 @@ def hermitian_eigh(g: GraphBuilder, a: Pair, n: int) -> tuple[str, Pair]:
     Returns:
         Values `(*b, n)`, ascending, and vectors as columns.
     """
-    tables = opponents(n)
+    plan = tournament(g, n)
 
     def step(b: GraphBuilder, turn: str, states: list[str]) -> tuple[list[str], str]:
         matrix, vectors = states
-        rotation = _rotation(b, turn, matrix, tables)
+        rotation = _rotation(b, turn, matrix, plan, n)
         matrix = b.op.MatMul(b.op.MatMul(matrix_transpose(b, rotation), matrix), rotation)
         return [matrix, b.op.MatMul(vectors, rotation)], has_more(b, matrix, _outside(n))
 
     start = embedded(g, a)
-    most = SWEEPS * len(tables[0])
+    most = plan.rounds(g, SWEEPS)
     matrix, vectors = repeated(g, most, [start, identities(g, start, 2 * n)], step)
     real, _ = parts_of(g, matrix, n, n)
     diagonal = g.op.ReduceSum(g.op.Mul(real, np.eye(n)), LAST, keepdims=0)
@@ -116,17 +112,17 @@ def complex_svd(
         if left is None or right is None:
             return values, None, None
         return values, adjoint(g, right), adjoint(g, left)
-    tables = opponents(n)
+    plan = tournament(g, n)
 
     def step(b: GraphBuilder, turn: str, states: list[str]) -> tuple[list[str], str]:
         gram = b.op.MatMul(matrix_transpose(b, states[0]), states[0])
-        rotation = _rotation(b, turn, gram, tables)
-        again = has_slanted(b, gram, _outside(n))
+        rotation = _rotation(b, turn, gram, plan, n)
+        again = has_slanted(b, gram, np.eye(2 * n), _outside(n), 2 * n)
         return [b.op.MatMul(state, rotation) for state in states], again
 
     start = embedded(g, a)
     states = [start, identities(g, start, 2 * n)] if vectors else [start]
-    columns, *turned = repeated(g, SWEEPS * len(tables[0]), states, step)
+    columns, *turned = repeated(g, plan.rounds(g, SWEEPS), states, step)
     both = parts_of(g, columns, m, n)
     squares = g.op.Add(g.op.Mul(both[0], both[0]), g.op.Mul(both[1], both[1]))
     lengths = g.op.Sqrt(g.op.ReduceSum(squares, _BEFORE, keepdims=0))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 import numpy as np
+import onnx
 import pytest
 
 from tests.stablehlo.jax_cases import normal, run
@@ -132,3 +133,58 @@ def test_nan_ends_and_stays_nan() -> None:
     a = np.full((3, 3), np.nan, np.float32)
     (values,) = run(to_onnx(jnp.linalg.eigvalsh, (a,), dynamic_shapes={}), (a,))
     assert np.isnan(values).all()
+
+
+def _shapes(model: onnx.ModelProto) -> list[list[int | str]]:
+    return [
+        [d.dim_param or d.dim_value for d in value.type.tensor_type.shape.dim]
+        for value in model.graph.output
+    ]
+
+
+def test_eigh_of_a_symbolic_size() -> None:
+    model = to_onnx(jnp.linalg.eigh, (_symmetric(2, 4, 4),), dynamic_shapes=({1: "n", 2: "n"},))
+    assert _shapes(model) == [[2, "n"], [2, "n", "n"]]
+    for n in (4, 1, 2, 7, 12):
+        a = _symmetric(2, n, n)
+        values, vectors = run(model, (a,))
+        np.testing.assert_allclose(values, np.linalg.eigvalsh(a), atol=2e-5)
+        again = (vectors * values[..., None, :]) @ np.swapaxes(vectors, -1, -2)
+        np.testing.assert_allclose(again, a, atol=2e-5)
+        _orthonormal(vectors, 3e-6)
+
+
+SIZES = [(4, 6), (6, 4), (5, 5), (1, 3), (3, 1), (12, 9)]
+
+
+@pytest.mark.parametrize("full", [False, True], ids=["thin", "full"])
+def test_svd_of_symbolic_sizes(full: bool) -> None:
+    model = to_onnx(
+        lambda x: jnp.linalg.svd(x, full_matrices=full),
+        (normal(4, 6),),
+        dynamic_shapes=({0: "m", 1: "n"},),
+    )
+    for m, n in SIZES:
+        a = normal(m, n)
+        a[-1] = a[0]  # of lower rank
+        u, s, v = run(model, (a,))
+        assert [x.shape for x in (u, s, v)] == [
+            x.shape for x in np.linalg.svd(a, full_matrices=full)
+        ]
+        np.testing.assert_allclose(s, np.linalg.svd(a, compute_uv=False), rtol=1e-5, atol=2e-6)
+        k = min(m, n)
+        np.testing.assert_allclose((u[:, :k] * s) @ v[:k], a, atol=5e-6)
+        _orthonormal(u, 3e-6)
+        _orthonormal(v.T, 3e-6)
+
+
+def test_singular_values_of_one_symbolic_size() -> None:
+    model = to_onnx(
+        lambda x: jnp.linalg.svd(x, compute_uv=False),
+        (normal(3, 4, 5),),
+        dynamic_shapes=({0: "b", 1: "m"},),
+    )
+    for m in (2, 5, 8):
+        a = normal(2, m, 5)
+        wanted = np.linalg.svd(a, compute_uv=False)
+        np.testing.assert_allclose(run(model, (a,))[0], wanted, rtol=1e-5, atol=2e-6)

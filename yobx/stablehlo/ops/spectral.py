@@ -10,7 +10,7 @@ from yobx.stablehlo.registry import register_stablehlo_op_converter
 from yobx.stablehlo.tensor import Tensor
 from yobx.xbuilder import GraphBuilder
 
-from .linalg import lapack_names, matrix_size
+from .linalg import extent, lapack_names
 
 _NO_VECTORS, _FULL, _LOWER = ord("N"), ord("A"), ord("L")
 
@@ -18,7 +18,7 @@ _NO_VECTORS, _FULL, _LOWER = ord("N"), ord("A"), ord("L")
 @register_stablehlo_op_converter(lapack_names("syevd"))
 def convert_eigh(g: GraphBuilder, op: Op) -> tuple[Tensor | str, ...]:
     """Vectors as columns, values ascending, and that the iteration converged."""
-    n = matrix_size(op, -1)
+    n = extent(op, -1)
     config = op.attr("mhlo.backend_config", {})
     lower = config.get("uplo", _LOWER) == _LOWER
     a = op.x()
@@ -33,13 +33,13 @@ def convert_eigh(g: GraphBuilder, op: Op) -> tuple[Tensor | str, ...]:
 @register_stablehlo_op_converter(lapack_names("gesdd"))
 def convert_svd(g: GraphBuilder, op: Op) -> tuple[Tensor | str, ...]:
     """The operand, singular values descending, both kinds of vectors, and that it converged."""
-    m, n = matrix_size(op, -2), matrix_size(op, -1)
+    m, n = extent(op, -2), extent(op, -1)
     mode = op.attr("mhlo.backend_config", {}).get("mode")
     found = jacobi.svd(g, op.x(), m, n, vectors=mode != _NO_VECTORS, full=mode == _FULL)
-    left, right = found.left, found.right
-    if left is None or right is None:
-        left = right = op.x()  # nobody reads what was not asked for
-    return op.inputs[0], found.values, left, right, converged(op)
+    unread = op.inputs[0]
+    if found.left is None or found.right is None:  # nobody reads what was not asked for
+        return unread, found.values, unread, unread, converged(op)
+    return unread, found.values, found.left, found.right, converged(op)
 
 
 def converged(op: Op) -> str:
