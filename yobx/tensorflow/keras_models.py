@@ -45,7 +45,8 @@ def keras_source(model: Any, title: str = "") -> ModelSource:
     if keras.backend.backend() != "tensorflow":
         raise ArgumentError(
             "A Keras model is converted with Keras's TensorFlow backend. Received: the backend "
-            f"{keras.backend.backend()!r}. Set KERAS_BACKEND=tensorflow before Keras is imported.",
+            f"{keras.backend.backend()!r}. Set KERAS_BACKEND=tensorflow before Keras is imported; "
+            "yobx.jax.to_onnx takes the models of the JAX backend.",
             argument="model",
         )
     _check_built(model, name)
