@@ -29,6 +29,7 @@ SUBJECTS = (
     "special",
     "spectral",
     "state",
+    "tables",
     "text",
     "rows_attributes",
     "rows_edges",

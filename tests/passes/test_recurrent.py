@@ -24,7 +24,9 @@ def model_of(
     kind: str, second: str = "reverse", *, lengths: bool = False, activation: str = ""
 ) -> onnx.ModelProto:
     """Two nodes that read `x`, the outputs of both as outputs of the graph."""
-    nodes, initializers, outputs = [], [], []
+    nodes: list[onnx.NodeProto] = []
+    initializers: list[onnx.TensorProto] = []
+    outputs: list[onnx.ValueInfoProto] = []
     count = 3 if kind == "LSTM" else 2
     for i, direction in enumerate(("forward", second)):
         names = [f"w{i}", f"r{i}", f"b{i}"]
@@ -33,10 +35,10 @@ def model_of(
             for array, name in zip(weights(kind, i), names, strict=True)
         ]
         made = [f"{label}{i}" for label in ("y", "h", "c")[:count]]
-        extra = {"activations": [activation]} if activation and i else {}
-        inputs = ["x", *names, *(["lengths"] if lengths else [])]
+        extra: dict[str, Any] = {"activations": [activation]} if activation and i else {}
+        read = ["x", *names, *(["lengths"] if lengths else [])]
         nodes.append(
-            helper.make_node(kind, inputs, made, hidden_size=UNITS, direction=direction, **extra)
+            helper.make_node(kind, read, made, hidden_size=UNITS, direction=direction, **extra)
         )
         outputs += [
             helper.make_tensor_value_info(n, TensorProto.FLOAT, [None] * (4 if n[0] == "y" else 3))

@@ -11,7 +11,7 @@ import tensorflow as tf
 from google.protobuf import text_format
 
 from tests.tensorflow.helpers import agree, data, dims, names_of
-from yobx.errors import ArgumentError, UnsupportedOpError
+from yobx.errors import ArgumentError, ConversionError, UnsupportedOpError
 from yobx.tensorflow import load_graph_def, to_onnx
 from yobx.verification import check_conversion
 
@@ -96,3 +96,78 @@ def test_variables_that_are_not_frozen_are_refused() -> None:
         tf.multiply(x, w, name="y")
     with pytest.raises(UnsupportedOpError, match="VariableV2"):
         to_onnx(load_graph_def(graph.as_graph_def(), ["x"], ["y"]))
+
+
+WORDS = ["", "one", "zwei", "trois"]
+
+
+def with_table(kind: str, folder: Path) -> Any:
+    """A graph with a table, and the operation that fills it."""
+    v1 = tf.compat.v1
+    (folder / "words.txt").write_text("one\nzwei\ntrois\n", encoding="utf-8")
+    graph = tf.Graph()
+    with graph.as_default():
+        words = v1.placeholder(tf.string, [None], name="words")
+        keys, values = tf.constant(WORDS[1:]), tf.constant([11, -22, 33], tf.int64)
+        if kind == "mutable":
+            table = tf.raw_ops.MutableHashTableV2(key_dtype=tf.string, value_dtype=tf.int64)
+        else:
+            table = tf.raw_ops.HashTableV2(key_dtype=tf.string, value_dtype=tf.int64)
+        if kind == "file":
+            tf.raw_ops.InitializeTableFromTextFileV2(
+                table_handle=table, filename=str(folder / "words.txt"), key_index=-2, value_index=-1
+            )
+        elif kind == "old":
+            tf.raw_ops.InitializeTableV2(table_handle=table, keys=keys, values=values)
+        elif kind != "empty":
+            tf.raw_ops.LookupTableImportV2(table_handle=table, keys=keys, values=values)
+        missing = tf.constant(-7, tf.int64)
+        found = tf.raw_ops.LookupTableFindV2(table_handle=table, keys=words, default_value=missing)
+        tf.identity(found, name="found")
+        tf.raw_ops.LookupTableSizeV2(table_handle=table, name="size")
+    return graph.as_graph_def()
+
+
+@pytest.mark.parametrize("kind", ["new", "old", "mutable", "file"])
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_tables_with_their_initializers(kind: str, dynamic: bool, tmp_path: Path) -> None:
+    function = load_graph_def(with_table(kind, tmp_path), ["words"], ["found", "size"])
+    words = np.array([*WORDS, "one", "four"], object)
+    model = to_onnx(function, (words,), dynamic_shapes=({0: "n"} if dynamic else {},))
+    numbers = [0, 1, 2] if kind == "file" else [11, -22, 33]
+    wanted = [np.array([-7, *numbers, numbers[0], -7], np.int64), np.array(3, np.int64)]
+    agree(model, wanted, words)
+    check_conversion(function, (words,)).raise_if_failed()
+
+
+def test_a_table_that_nothing_fills(tmp_path: Path) -> None:
+    function = load_graph_def(with_table("empty", tmp_path), ["words"], ["found"])
+    with pytest.raises(ConversionError, match="has one operation that fills it"):
+        to_onnx(function, (np.array(["one"], object),))
+
+
+def test_a_table_whose_file_is_not_there(tmp_path: Path) -> None:
+    function = load_graph_def(with_table("file", tmp_path), ["words"], ["found"])
+    (tmp_path / "words.txt").unlink()
+    with pytest.raises(ConversionError, match=r"has what fills a table.*words\.txt"):
+        to_onnx(function, (np.array(["one"], object),))
+
+
+def test_a_table_that_is_changed_is_refused() -> None:
+    table = tf.lookup.experimental.MutableHashTable(tf.string, tf.int64, -1)
+    table.insert(tf.constant(["a", "b"]), tf.constant([1, 2], tf.int64))
+    words = np.array(["a", "zz"], object)
+    model = to_onnx(tf.function(table.lookup), (words,))
+    agree(model, [np.array([1, -1], np.int64)], words)
+
+    def changed(keys: Any) -> Any:
+        table.insert(keys, tf.fill(tf.shape(keys), tf.constant(9, tf.int64)))
+        return table.lookup(keys)
+
+    def emptied(keys: Any) -> Any:
+        table.remove(keys)
+        return table.lookup(keys)
+
+    for function in (changed, emptied):
+        with pytest.raises(ConversionError, match="nor tables"):
+            to_onnx(tf.function(function), (words,))

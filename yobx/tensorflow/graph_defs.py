@@ -7,11 +7,24 @@ from pathlib import Path
 from typing import Any
 
 from yobx.errors import ArgumentError
+from yobx.tensorflow.graph_walk import needed_operations
 from yobx.xbuilder.names import nearest
 
-__all__ = ["GRAPH_SUFFIXES", "is_graph_def", "load_graph_def", "read_graph_def"]
+__all__ = [
+    "GRAPH_SUFFIXES",
+    "TABLES",
+    "TABLE_FILLERS",
+    "is_graph_def",
+    "load_graph_def",
+    "read_graph_def",
+]
 
 GRAPH_SUFFIXES = frozenset({".pb", ".pbtxt"})
+#: Tables of a graph, and what gives them their contents before it runs.
+TABLES = frozenset({"HashTableV2", "MutableHashTableV2"})
+TABLE_FILLERS = frozenset(
+    {"InitializeTableFromTextFileV2", "InitializeTableV2", "LookupTableImportV2"}
+)
 #: What no model returns although nothing uses it.
 _NO_RESULTS = frozenset(
     ("Assert", "Const", "NoOp", "Placeholder", "PlaceholderWithDefault", "SaveV2", "RestoreV2")
@@ -89,7 +102,7 @@ def load_graph_def(
         graph_def = read_graph_def(Path(graph_def))
     try:
         wrapped = tf.compat.v1.wrap_function(
-            lambda: tf.graph_util.import_graph_def(graph_def, name=""), []
+            lambda: tf.graph_util.import_graph_def(_tables_first(graph_def), name=""), []
         )
     except (ValueError, tf.errors.OpError) as error:
         raise ArgumentError(
@@ -143,14 +156,23 @@ def _outputs(graph: Any) -> list[Any]:
     return results
 
 
+def _tables_first(graph_def: Any) -> Any:
+    """The graph with its tables filled before they are read, which a session does by hand."""
+    tables = {node.name for node in graph_def.node if node.op in TABLES}
+    fillers: dict[str, list[str]] = {}
+    for node in graph_def.node:
+        if node.op in TABLE_FILLERS and node.input[0] in tables:
+            fillers.setdefault(node.input[0], []).append(f"^{node.name}")
+    if not fillers:
+        return graph_def
+    ordered = type(graph_def)()
+    ordered.CopyFrom(graph_def)
+    for node in ordered.node:
+        if node.input and node.op not in TABLE_FILLERS:
+            node.input.extend(fillers.get(node.input[0], ()))
+    return ordered
+
+
 def _inputs(fetches: Sequence[Any]) -> list[Any]:
     """The placeholders that tensors depend on, in the order of the graph."""
-    needed: set[Any] = set()
-    pending = [tensor.op for tensor in fetches]
-    while pending:
-        op = pending.pop()
-        if op not in needed:
-            needed.add(op)
-            pending.extend(tensor.op for tensor in op.inputs)
-    everything = fetches[0].graph.get_operations()
-    return [op.outputs[0] for op in everything if op in needed and op.type == "Placeholder"]
+    return [op.outputs[0] for op in needed_operations(fetches) if op.type == "Placeholder"]

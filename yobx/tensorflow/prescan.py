@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from yobx.errors import ConversionError, OpOccurrence, UnsupportedOpError
+from yobx.tensorflow.graph_defs import TABLE_FILLERS, TABLES
 from yobx.tensorflow.graph_walk import CALLS, needed_operations, nested_bodies
 from yobx.tensorflow.layers import LayerIndex
 from yobx.tensorflow.refused_ops import class_of
@@ -20,8 +21,11 @@ _MAX_PLACES = 4
 #: Handled by the walk itself.
 _BUILT_IN = CALLS | {"Placeholder", "PlaceholderWithDefault", "NoOp"}
 
-#: Operations that write to a variable.
+#: Operations that write to a variable or to a table.
 _WRITES = (
+    "LookupTableImport",
+    "LookupTableInsert",
+    "LookupTableRemove",
     "AssignVariableOp",
     "AssignAddVariableOp",
     "AssignSubVariableOp",
@@ -151,6 +155,11 @@ def _unsupported_message(
     return "\n".join(lines)
 
 
+def _fills(op: Any) -> bool:
+    """Tells whether an operation gives a table of the graph its contents before it is read."""
+    return op.type in TABLE_FILLERS and op.inputs[0].op.type in TABLES
+
+
 def _check_writes(function: Any, extra_converters: Mapping[str, Any], layers: LayerIndex) -> None:
     names = {id(variable.handle): variable.name for variable in function.variables}
     placeholders = function.inputs[len(function.inputs) - len(function.captured_inputs) :]
@@ -166,7 +175,7 @@ def _check_writes(function: Any, extra_converters: Mapping[str, Any], layers: La
         follow_control=True,
         variables=variables,
     ):
-        if not op.type.startswith(_WRITES) or op.type in extra_converters:
+        if not op.type.startswith(_WRITES) or op.type in extra_converters or _fills(op):
             continue
         name = body.place + op.name
         layer = layers.path(name)
@@ -175,7 +184,8 @@ def _check_writes(function: Any, extra_converters: Mapping[str, Any], layers: La
         places.append(f"{what}{name!r} ({op.type}){f' in layer {layer!r}' if layer else ''}")
     if places:
         raise ConversionError(
-            "An ONNX model has no variables to write to: a variable is a constant of it. Received: "
+            "An ONNX model has no variables to write to, nor tables: they are constants of it. "
+            "Received: "
             f"{'; '.join(places[:8])}. Make the state an input and an output of the model, or call "
             "the part that does not write."
         )

@@ -83,7 +83,7 @@ CLASSES = (
     RefusedClass(
         "Tables that are filled or changed",
         "Static hash tables are read while converting; others change while the model runs.",
-        r".*Mutable.*|AnonymousHashTable|HashTable(V2)?|InitializeTable.*|LookupTable.*|TensorMap.*"
+        r".*Mutable.*|AnonymousHashTable|HashTable|InitializeTable.*|LookupTable.*|TensorMap.*"
         r"|EmptyTensorMap",
     ),
     RefusedClass(

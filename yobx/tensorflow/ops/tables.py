@@ -10,6 +10,8 @@ import numpy.typing as npt
 from yobx.lowering.casts import cast
 from yobx.lowering.legalise import legal
 from yobx.tensorflow.conversion import current_conversion
+from yobx.tensorflow.graph_defs import TABLE_FILLERS, TABLES
+from yobx.tensorflow.ops._loop import constant_of
 from yobx.tensorflow.ops._op import out_dtype, unsupported
 from yobx.tensorflow.register import register_tf_op_converter
 from yobx.xbuilder import GraphBuilder
@@ -35,6 +37,56 @@ def _contents(op: Any, keys: str = "Tin", values: str = "Tout") -> tuple[Any, An
         table_handle=handle, Tkeys=op.get_attr(keys), Tvalues=op.get_attr(values)
     )
     return _as_text(exported[0].numpy()), _as_text(exported[1].numpy())
+
+
+@register_tf_op_converter(tuple(sorted(TABLES)))
+def convert_table(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+    """A table of a graph of TensorFlow 1: one with the contents that its initializer gives it."""
+    import tensorflow as tf
+
+    kinds = {name: op.get_attr(name) for name in ("key_dtype", "value_dtype")}
+    fillers = [c for c in op.outputs[0].consumers() if c.type in TABLE_FILLERS]
+    if len(fillers) != 1:
+        unsupported(
+            op,
+            "a table of a graph has one operation that fills it",
+            f"{op.name!r} with {[c.name for c in fillers]}",
+            "Keep the table's initializer in the graph: name it among the nodes to keep when the "
+            "graph is frozen.",
+        )
+    try:
+        table = tf.raw_ops.AnonymousHashTable(**kinds)
+        _fill(op, table, fillers[0])
+    except tf.errors.OpError as error:
+        unsupported(
+            op,
+            "TensorFlow has what fills a table while converting",
+            f"{fillers[0].name!r}; TensorFlow says: {error.message}",
+        )
+    current_conversion().bind_resource(op.outputs[0].name, table)
+    return outputs[0]
+
+
+def _fill(op: Any, table: Any, filler: Any) -> None:
+    """Run the initializer of a table on another table."""
+    import tensorflow as tf
+
+    values = [constant_of(tensor) for tensor in filler.inputs[1:]]
+    if any(value is None for value in values):
+        unsupported(
+            op,
+            "the contents of a table are constants of the graph",
+            f"{[t.name for t in filler.inputs[1:]]}",
+            "Freeze the graph first.",
+        )
+    if filler.type == "InitializeTableFromTextFileV2":
+        names = ("key_index", "value_index", "vocab_size", "delimiter", "offset")
+        attributes = {name: filler.get_attr(name) for name in names}
+        tf.raw_ops.InitializeTableFromTextFileV2(
+            table_handle=table, filename=values[0], **attributes
+        )
+        return
+    tf.raw_ops.LookupTableImportV2(table_handle=table, keys=values[0], values=values[1])
 
 
 def _as_text(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
