@@ -121,15 +121,18 @@ def _tf_ops(options: argparse.Namespace, console: Console) -> int:
     newest = matrix.opsets()[-1]
     words = options.opsets.split(",") if options.opsets else ()
     opsets = [newest if word == "newest" else int(word) for word in words]
-    if options.write and (options.search or opsets):
-        console.print("--write needs all cells: without --search and --opsets")
+    if options.write and opsets:
+        console.print("--write needs every opset: without --opsets")
         return 2
     names = jobs.tf_ops(options.search, opsets)
     cells = parts.compute(names, functools.partial(jobs.check, "all"), console)
     if options.write:
         from conformance.tf_ops import results
 
-        results.write(cells, versions())
+        if options.search:
+            console.print(f"added: {', '.join(results.add(cells)) or 'nothing'}")
+        else:
+            results.write(cells, versions())
     return _verdict(cells, console)
 
 

@@ -12,14 +12,14 @@ from typing import Any
 import yobx.tensorflow
 from conformance.cells import Cell, Verdict
 from conformance.tf_ops import NIGHTLY, SUBJECTS, subject_cases
-from conformance.tf_ops.attributes import Value
+from conformance.tf_ops.attributes import Value, choices
 from conformance.tf_ops.contents import Content, content_of
 from conformance.tf_ops.matrix import parse
 from yobx.lowering.opsets import DEFAULT_OPSET
 from yobx.tensorflow.ops import register
 from yobx.tensorflow.register import get_tf_op_registrations
 
-__all__ = ["RESULTS", "results", "write"]
+__all__ = ["RESULTS", "add", "results", "write"]
 
 #: Beside the registry, because the command line shows both.
 RESULTS = Path(yobx.tensorflow.__file__).with_name("op_results.json")
@@ -83,7 +83,8 @@ def _count(row: _Row, op_type: str, cell: Cell, opset: int, content: Content) ->
         row.dtypes[opset] |= {dtype for _, dtype in pairs}
         row.run |= content.values[op_type] | pairs
     elif opset == DEFAULT_OPSET:
-        row.refused |= content.values[op_type] | pairs
+        listed = choices(op_type)
+        row.refused |= {value for value in content.values[op_type] if value[0] in listed} | pairs
 
 
 def write(cells: Iterable[Cell], versions: Mapping[str, str]) -> None:
@@ -97,10 +98,29 @@ def write(cells: Iterable[Cell], versions: Mapping[str, str]) -> None:
     counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for cell in every:
         counts[str(parse(cell.name).opset)][cell.verdict.value] += 1
-    data = {
-        "schema": 1,
-        "versions": dict(versions),
-        "cells": {opset: dict(sorted(counts[opset].items())) for opset in sorted(counts)},
-        "ops": results(every),
-    }
-    RESULTS.write_text(json.dumps(data, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    totals = {opset: dict(sorted(counts[opset].items())) for opset in sorted(counts)}
+    _write({"cells": totals, "schema": 1, "versions": dict(versions)}, results(every))
+
+
+def add(cells: Iterable[Cell]) -> list[str]:
+    """Add the op types that the file does not have; the others stay as they are.
+
+    Args:
+        cells: Results of the cells that hold the new op types.
+
+    Returns:
+        The op types that were added.
+    """
+    head = json.loads(RESULTS.read_text(encoding="utf-8"))
+    known = head.pop("ops")
+    new = {name: row for name, row in results(cells).items() if name not in known}
+    _write(head, known | new)
+    return list(new)
+
+
+def _write(head: Mapping[str, Any], ops: Mapping[str, Any]) -> None:
+    # An operation is a line, so that a change of one is a change of one line.
+    rows = [f"  {json.dumps(k)}: {json.dumps(ops[k])}" for k in sorted(ops)]
+    lines = [f" {json.dumps(k)}: {json.dumps(value)}," for k, value in head.items()]
+    text = "\n".join(["{", *lines, ' "ops": {', ",\n".join(rows), " }", "}"])
+    RESULTS.write_text(text + "\n", encoding="utf-8")

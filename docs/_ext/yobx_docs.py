@@ -38,7 +38,7 @@ class SupportedOps(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Read the registry."""
-        from yobx.cli.ops import tables
+        from yobx.cli.ops import checked, tables
 
         rows = tables()[self.arguments[0]]
         count = nodes.paragraph("", f"{len(rows)} entries, read when this page was built.")
@@ -46,7 +46,14 @@ class SupportedOps(SphinxDirective):
             [nodes.literal("", name), nodes.Text(kinds), nodes.literal("", place)]
             for name, kinds, place in rows
         ]
-        return [count, _table(["operation", "dtypes or versions", "written in"], cells)]
+        columns = ["operation", "dtypes or versions", "written in"]
+        if self.arguments[0] == "tensorflow":
+            results = checked()
+            for row, (name, _, _) in zip(cells, rows, strict=True):
+                passed, limits = results.get(name, (0, ""))
+                row += [nodes.Text(str(passed)), nodes.Text(limits)]
+            columns += ["checks passed", "limits"]
+        return [count, _table(columns, cells)]
 
 
 class WithoutRule(SphinxDirective):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from yobx.__main__ import main
-from yobx.cli.ops import tables
+from yobx.cli.ops import checked, tables
 from yobx.cli.outcome import ExitCode
 
 
@@ -18,7 +18,8 @@ def test_search(
 ) -> None:
     assert main(["ops", option, "--search", search]) == ExitCode.OK
     header, *lines = capsys.readouterr().out.splitlines()
-    assert header == "from\toperation\tdtypes or versions\twritten in"
+    columns = "from\toperation\tdtypes or versions\twritten in"
+    assert header == (f"{columns}\tchecks passed\tlimits" if option == "--tf" else columns)
     names = [line.split("\t")[1] for line in lines]
     assert expected in names
     assert all(search in name.lower() for name in names)
@@ -28,3 +29,12 @@ def test_everything_by_default() -> None:
     found = tables()
     assert list(found) == ["tensorflow", "stablehlo", "onnx"]
     assert all(found.values())
+
+
+def test_checks_of_an_operation() -> None:
+    found = checked()
+    passed, limits = found["RandomUniformInt"]
+    assert passed > 0
+    assert "not at opset" in limits
+    assert found["Relu"][1] == ""
+    assert "data_format=NCHW_VECT_C" in found["MaxPool"][1]

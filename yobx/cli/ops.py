@@ -7,7 +7,7 @@ import argparse
 from yobx.cli.console import Screen
 from yobx.cli.outcome import ExitCode
 
-__all__ = ["run", "tables"]
+__all__ = ["checked", "run", "tables"]
 
 Row = tuple[str, str, str]
 
@@ -33,6 +33,20 @@ def tables(*, tf: bool = True, jax: bool = True, onnx: bool = True) -> dict[str,
     return found
 
 
+def checked() -> dict[str, tuple[int, str]]:
+    """Read what checks of the TensorFlow operations found.
+
+    Returns:
+        For each operation how many checks passed, and what does not work, in words.
+    """
+    from yobx.tensorflow.op_results import load_op_results
+
+    return {
+        name: (sum(result.passed.values()), result.limits())
+        for name, result in load_op_results().ops.items()
+    }
+
+
 def run(options: argparse.Namespace, screen: Screen) -> ExitCode:
     """List the operations.
 
@@ -48,14 +62,23 @@ def run(options: argparse.Namespace, screen: Screen) -> ExitCode:
         tf=options.tf or everything, jax=options.jax or everything, onnx=options.onnx or everything
     )
     wanted = (options.search or "").lower()
+    results = checked() if "tensorflow" in found else {}
     shown = [
-        (kind, *row) for kind, group in found.items() for row in group if wanted in row[0].lower()
+        (kind, *row, *_texts(results.get(row[0]) if kind == "tensorflow" else None))
+        for kind, group in found.items()
+        for row in group
+        if wanted in row[0].lower()
     ]
-    screen.table(["from", "operation", "dtypes or versions", "written in"], shown)
+    columns = ["from", "operation", "dtypes or versions", "written in", "checks passed", "limits"]
+    screen.table(columns if results else columns[:4], [r[: 6 if results else 4] for r in shown])
     for kind, group in found.items():
         matching = sum(row[0] == kind for row in shown)
         screen.note(f"{kind}: {matching} of {len(group)}")
     return ExitCode.OK
+
+
+def _texts(result: tuple[int, str] | None) -> tuple[str, str]:
+    return (str(result[0]), result[1]) if result else ("", "")
 
 
 def _dtypes(declared: frozenset[str] | None) -> str:
