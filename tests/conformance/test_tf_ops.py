@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,10 +14,10 @@ import tensorflow as tf
 from conformance import jobs
 from conformance.cells import Cell, Verdict
 from conformance.tf_ops import matrix, subject_cases
+from conformance.tf_ops import results as tf_results
 from conformance.tf_ops.attributes import missing
 from conformance.tf_ops.cases import Arg, Case
 from conformance.tf_ops.contents import content_of
-from conformance.tf_ops.results import results
 from conformance.tf_ops.rows import Row
 from conformance.tf_ops.variations import cases_of
 
@@ -114,10 +116,29 @@ def test_cells_count_for_every_operation_they_hold() -> None:
         Cell(f"tf/spectral/{case.name}[static,opset {opset}]", "tf/spectral", verdict)
         for opset, verdict in ((18, Verdict.UNSUPPORTED), (21, Verdict.PASS))
     ]
-    found = results(made)
+    found = tf_results.results(made)
     assert {"Complex", "Mul", "Pack"} <= set(found)
     assert found["Mul"]["cells"] == {"21": {"pass": 1}}
     assert "complex64" in found["Mul"]["dtypes"]
+
+
+def test_results_of_new_operations_are_added(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    path = tmp_path / "results.json"
+    monkeypatch.setattr(tf_results, "RESULTS", path)
+    made = [Cell("tf/spectral/mul[static,opset 21]", "tf/spectral", Verdict.PASS)]
+    tf_results.write(made, {"onnx": "1"})
+    data = json.loads(path.read_text())
+    assert data["cells"] == {"21": {"pass": 1}}
+    mul = data["ops"].pop("Mul")
+    data["ops"]["Pack"]["refused"] = ["kept"]
+    path.write_text(json.dumps(data))
+    assert tf_results.add(made) == ["Mul"]
+    again = json.loads(path.read_text())
+    assert again["ops"]["Mul"] == mul
+    assert again["ops"]["Pack"]["refused"] == ["kept"]
+    assert again["versions"] == {"onnx": "1"}
 
 
 def test_the_sample_holds_some() -> None:
