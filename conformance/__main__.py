@@ -51,6 +51,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     merge = commands.add_parser("merge", help="the matrix of all parts")
     merge.add_argument("results", type=Path, metavar="DIR")
     merge.add_argument("--output", type=Path, required=True, metavar="DIR")
+    merge.add_argument(
+        "--write", action="store_true", help="write what the documentation shows of JAX's cases"
+    )
     declare(commands.add_parser("applications", help="the architectures of keras.applications"))
     layers = commands.add_parser("layers", help="every Keras layer and function of keras.ops")
     layers.add_argument("--search", default="", metavar="TEXT", help="entries with it in the name")
@@ -188,6 +191,10 @@ def _merge(options: argparse.Namespace, console: Console) -> int:
     data = {"schema": 1, "complete": not problems, "cells": [cell.as_dict() for cell in cells]}
     (output / "matrix.json").write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
     (output / "matrix.md").write_text(_table(cells), encoding="utf-8")
+    if options.write:
+        from conformance import jax_results
+
+        jax_results.write(cells, load_known(), found[0].plan.versions)
     return max(_verdict(cells, console), 1 if problems else 0)
 
 

@@ -1,9 +1,11 @@
-"""Pages read from the code at build time: supported operations and layers, the command line."""
+"""Pages read at build time: supported operations and layers, JAX's cases, the command line."""
 
 from __future__ import annotations
 
 import argparse
 import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from docutils import nodes
@@ -122,6 +124,42 @@ class KerasResults(SphinxDirective):
         return [nodes.paragraph("", text), _table(columns, cells)]
 
 
+class JaxResults(SphinxDirective):
+    """``yobx-jax::``: what became of JAX's cases about each primitive."""
+
+    def run(self) -> list[nodes.Node]:
+        """Read the results in the repository."""
+        from conformance.jax_results import KINDS, OUTCOMES, RESULTS
+
+        data = json.loads(RESULTS.read_text(encoding="utf-8"))
+        rows: dict[str, dict[str, Any]] = data["primitives"]
+        totals = {kind: _sum(row.get(kind, {}) for row in rows.values()) for kind in KINDS}
+        every = [(name, [row.get(kind, {}) for kind in KINDS], row) for name, row in rows.items()]
+        lines = [("all", list(totals.values()), {"reasons": []}), *every]
+        cells = [
+            [
+                nodes.literal("", name),
+                *(nodes.Text(_shown(counts, OUTCOMES)) for counts in columns),
+                nodes.Text("; ".join(row["reasons"])),
+            ]
+            for name, columns, row in lines
+        ]
+        text = f"{len(rows)} primitives, made with JAX {data['versions']['jax']}."
+        return [nodes.paragraph("", text), _table(["primitive", *KINDS, "why"], cells)]
+
+
+def _sum(counts: Iterable[dict[str, int]]) -> Counter[str]:
+    total: Counter[str] = Counter()
+    for one in counts:
+        total.update(one)
+    return total
+
+
+def _shown(counts: Mapping[str, int], outcomes: Sequence[str]) -> str:
+    """``12 pass, 1 refused``."""
+    return ", ".join(f"{counts[name]} {name}" for name in outcomes if counts.get(name))
+
+
 class CommandLine(SphinxDirective):
     """``yobx-cli::``: the help of every command, as the terminal shows it."""
 
@@ -153,5 +191,6 @@ def setup(app: Any) -> dict[str, bool]:
     app.add_directive("yobx-without-rule", WithoutRule)
     app.add_directive("yobx-refused-ops", RefusedOps)
     app.add_directive("yobx-keras", KerasResults)
+    app.add_directive("yobx-jax", JaxResults)
     app.add_directive("yobx-cli", CommandLine)
     return {"parallel_read_safe": True}
