@@ -86,7 +86,7 @@ ELEMENTS = [
     Row("AccumulateNV2", {"inputs": [X, X, X]}, {"shape": [3, 5]},
         ulps=1, half=2, options={"dynamic": False, "floor": 4.0},
         reference=lambda inputs, shape: tf.raw_ops.AddN(inputs=inputs)),
-    *(Row(k, {"x": X}, ulps=8, options={"floor": 8.0}) for k in ("Exp", "Neg")),
+    *(Row(k, {"x": X}, ulps=8, options={"floor": 8.0}) for k in ("Exp", "Log", "Neg")),
     *(Row(k, {"x": X, "y": Arg("float32", ("n", 5), 1, 3)}, ulps=8, options={"floor": 8.0})
       for k in ("RealDiv", "Sub", "AddV2", "Mul")),
     Row("Add", {"x": X, "y": X}, only=("T",)),

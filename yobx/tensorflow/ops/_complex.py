@@ -10,7 +10,9 @@ import numpy as np
 
 from yobx.lowering import casts, shapes
 from yobx.lowering import complex as pairs
+from yobx.lowering.complex_parts import logarithm
 from yobx.lowering.reduce import reduce
+from yobx.lowering.trigonometric import atan2
 from yobx.tensorflow.ops._op import attr, constant, rank, require_constant
 from yobx.xbuilder import GraphBuilder
 
@@ -74,10 +76,13 @@ def binary(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) ->
 
 
 def unary(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
-    """Negation, square or exponential."""
+    """Negation, square, exponential or principal logarithm."""
     x = op.inputs[0].name
     if op.type == "Exp":
         return pairs.exponential(g, x, outputs[:1])
+    if op.type == "Log":
+        size, angle = logarithm(g, pairs.parts(g, x), atan2)
+        return pairs.pack(g, size, angle, outputs[:1])
     if op.type == "Square":
         return pairs.multiply(g, x, x, outputs[:1])
     return str(g.op.Neg(x, outputs=outputs[:1], name=op.name))

@@ -29,7 +29,6 @@ UNARY: dict[str, tuple[str, tuple[str, ...]]] = {
     "Invert": ("BitwiseNot", (*INTS, *UINTS)),
     "IsInf": ("IsInf", (*FLOATS, *BOOL)),
     "IsNan": ("IsNaN", (*FLOATS, *BOOL)),
-    "Log": ("Log", FLOATS),
     "LogicalNot": ("Not", BOOL),
     "Rint": ("Round", ("float32", "float64")),
     "Round": ("Round", FLOATS),
@@ -75,6 +74,7 @@ for _name, (_, _dtypes) in BINARY.items():
 #: The same for operations that also have a complex form.
 WITH_COMPLEX = {
     "Exp": ("Exp", FLOATS, _complex.unary),
+    "Log": ("Log", FLOATS, _complex.unary),
     "Neg": ("Neg", (*FLOATS, *INTS), _complex.unary),
     "RealDiv": ("Div", FLOATS, _complex.binary),
     "Sub": ("Sub", NUMBERS, _complex.binary),
