@@ -129,3 +129,19 @@ def test_output_without_name_is_never_an_input() -> None:
     )
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)])
     assert infer_shapes(model).graph.output[0].type.tensor_type.shape.dim[0].dim_param == "n"
+
+
+def test_an_attribute_that_spells_another_node_is_not_taken_for_it() -> None:
+    field = b'"\x07Flatten'
+
+    def axis(value: int) -> onnx.AttributeProto:  # of an old file: without its type
+        return onnx.AttributeProto(name="axis", i=value)
+
+    second = onnx.NodeProto(op_type="Flatten", attribute=[axis(2)])
+    spelled = second.SerializeToString()
+    text = onnx.AttributeProto(name="text", s=spelled)
+    first = onnx.NodeProto(op_type="Flatten", attribute=[axis(1), text])
+    tail = first.SerializeToString()[len(field) :]
+    second.name = (field + tail[: -len(spelled)]).decode()
+    assert second.SerializeToString().endswith(field + tail)  # the bytes do collide
+    assert node_parts(first)[2] != node_parts(second)[2]

@@ -45,9 +45,10 @@ def node_parts(node: onnx.NodeProto, *, in_function: bool = False) -> NodeParts:
     if in_function or op_type in _HOLDERS:
         return _by_fields(node, in_function=in_function)
     data = node.SerializePartialToString()
-    # Names may hold the same bytes: what is found then begins too early and is as good.
-    start = data.find(_field_of(op_type))
-    if start < 0:
+    field = _field_of(op_type)
+    start = data.find(field)
+    # A name or an attribute may hold the same bytes: then it is not known which is the operator.
+    if start < 0 or data.find(field, start + 1) >= 0:
         return _by_fields(node)
     rest = data[start:]
     if _DOC in rest or _METADATA in rest:  # remarks, most likely, which mean nothing here
