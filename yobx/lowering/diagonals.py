@@ -57,9 +57,8 @@ def zero_like(g: GraphBuilder, x: str) -> np.ndarray[Any, Any]:
 
 def row_minus_column(g: GraphBuilder, rows: str, columns: str) -> str:
     """Return the int64 matrix ``column - row`` for sizes given as int64 scalars."""
-    zero, one = np.array(0, np.int64), np.array(1, np.int64)
-    down = g.op.Unsqueeze(g.op.Range(zero, rows, one), np.array([1], np.int64))
-    across = g.op.Unsqueeze(g.op.Range(zero, columns, one), np.array([0], np.int64))
+    down = g.op.Unsqueeze(g.op.Range(_ZERO, rows, _ONE), np.array([1], np.int64))
+    across = g.op.Unsqueeze(g.op.Range(_ZERO, columns, _ONE), np.array([0], np.int64))
     return str(g.op.Sub(across, down))
 
 
@@ -71,7 +70,7 @@ def band_mask(g: GraphBuilder, distance: str, low: Any, high: Any) -> str:
 def embed_diagonal(g: GraphBuilder, x: str) -> str:
     """Return `(..., n)` as the diagonals of `(..., n, n)`."""
     size = g.op.Squeeze(g.op.Shape(x, start=-1))
-    on_diagonal = g.op.Equal(row_minus_column(g, size, size), np.array(0, np.int64))
+    on_diagonal = g.op.Equal(row_minus_column(g, size, size), _ZERO)
     wide = g.op.Unsqueeze(x, np.array([-1], np.int64))
     return str(legal(g).Where(on_diagonal, wide, zero_like(g, x)))
 

@@ -11,6 +11,7 @@ import numpy.typing as npt
 import onnx
 from onnx import numpy_helper
 
+from yobx.onnx_optim.kept import keep
 from yobx.onnx_optim.optim_shape import OptimShape
 from yobx.onnx_optim.optim_tensor import MAX_VALUE_SIZE, OptimTensor
 from yobx.onnx_optim.tensor_type import BY_NUMBER, TensorType
@@ -113,8 +114,6 @@ _MAX_OTHERS = 32
 
 #: Element type and sizes of a stored tensor.
 _Key: TypeAlias = tuple[int, ...]
-# A cache that keeps count of the order of use costs more than what is looked up here.
-_MAX_KEPT = 4096
 # The descriptor without contents, and whether such contents are worth decoding.
 _PLAIN: dict[_Key, tuple[OptimTensor, bool]] = {}
 # By contents too, as bytes or listed: equal tensors have one descriptor.
@@ -132,9 +131,7 @@ def tensor_of_proto(proto: onnx.TensorProto) -> OptimTensor:
         return _decoded(proto, plain)
     known = _DECODED.get((key, contents))
     if known is None:
-        if len(_DECODED) >= _MAX_KEPT:
-            _DECODED.clear()
-        _DECODED[key, contents] = known = _decoded(proto, plain)
+        known = keep(_DECODED, (key, contents), _decoded(proto, plain))
     return known
 
 
@@ -143,10 +140,7 @@ def _plain(key: _Key) -> tuple[OptimTensor, bool]:
     plain = OptimTensor(BY_NUMBER.get(number, TensorType.kUndefined), OptimShape(dims))
     size = math.prod(dims)
     few = size <= MAX_VALUE_SIZE and (size <= _MAX_OTHERS or number in _KEPT_INTEGERS)
-    if len(_PLAIN) >= _MAX_KEPT:
-        _PLAIN.clear()
-    _PLAIN[key] = found = (plain, few and plain.dtype != TensorType.kUndefined)
-    return found
+    return keep(_PLAIN, key, (plain, few and plain.dtype != TensorType.kUndefined))
 
 
 def _decoded(proto: onnx.TensorProto, plain: OptimTensor) -> OptimTensor:

@@ -13,6 +13,7 @@ from yobx.onnx_optim.constraints import Constraints
 from yobx.onnx_optim.event_log import log_node, log_pair, log_value
 from yobx.onnx_optim.events import ShapeEvent, ShapeEventAction
 from yobx.onnx_optim.explain import Blame, Explanation, blame_of, explain
+from yobx.onnx_optim.kept import keep
 from yobx.onnx_optim.optim_dim import DimLike, OptimDim
 from yobx.onnx_optim.optim_sequence import Descriptor, OptimOptional, OptimSequence
 from yobx.onnx_optim.optim_tensor import OptimTensor
@@ -147,9 +148,7 @@ class ShapesContext:
         token = self.constraints_store.token
         shadowed = session.functions or session.custom
         table = self.memo if shadowed or (facts_used and token) else self._shared
-        if len(table) >= MAX_REMEMBERED:
-            table.clear()
-        table[(token, key) if facts_used else key] = found
+        keep(table, (token, key) if facts_used else key, found, MAX_REMEMBERED)
 
     # -- values of any kind
 

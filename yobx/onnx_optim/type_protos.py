@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import onnx
 
+from yobx.onnx_optim.kept import keep
 from yobx.onnx_optim.optim_dim import OptimDim
 from yobx.onnx_optim.optim_sequence import Descriptor, OptimOptional, OptimSequence
 from yobx.onnx_optim.optim_shape import UNKNOWN_SHAPE, OptimShape
@@ -26,7 +27,6 @@ _STORED_BITS = 64
 _TYPE = b"\x12"
 # Descriptors of stored types that leave no size open, by their bytes and who stated them.
 _NAMED: dict[tuple[bytes, str], OptimTensor] = {}
-_MAX_NAMED = 4096
 
 
 def dims_of_proto(shape: onnx.TensorShapeProto) -> list[OptimDim | None]:
@@ -83,11 +83,7 @@ def _tensor(proto: onnx.TypeProto.Tensor, new_dim: NewDim, source: str) -> Optim
     dims = dims_of_proto(proto.shape)
     named = [new_dim(axis) if d is None else d for axis, d in enumerate(dims)]
     found = OptimTensor(dtype, OptimShape(named), source=source)
-    if None not in dims:
-        if len(_NAMED) >= _MAX_NAMED:
-            _NAMED.clear()
-        _NAMED[key] = found
-    return found
+    return found if None in dims else keep(_NAMED, key, found)
 
 
 def _map_dtype(proto: onnx.TypeProto, table: Mapping[tuple[int, int], TensorType]) -> TensorType:

@@ -103,20 +103,16 @@ class _Writer:
 
     def encoded(self, descriptor: Descriptor) -> bytes:
         """The type as field of a ``ValueInfoProto``; empty when nothing is known."""
+        if self._context is None and isinstance(descriptor, OptimTensor):
+            # Descriptors outlive an inference, and with them what is written for them.
+            if descriptor.wire is None:
+                descriptor.wire = type_field(descriptor)
+            return descriptor.wire
         found = self._encoded.get(id(descriptor))
         if found is None:
-            found = self._encoded[id(descriptor)] = self._encode(descriptor)
+            known = simplified(descriptor, self._context) if self._context else descriptor
+            found = self._encoded[id(descriptor)] = type_field(known)
         return found
-
-    def _encode(self, descriptor: Descriptor) -> bytes:
-        if self._context is not None:
-            return type_field(simplified(descriptor, self._context))
-        if not isinstance(descriptor, OptimTensor):
-            return type_field(descriptor)
-        # Descriptors outlive an inference, and with them what is written for them.
-        if descriptor.wire is None:
-            descriptor.wire = type_field(descriptor)
-        return descriptor.wire
 
     def graph(self, graph: onnx.GraphProto, context: ShapesContext) -> None:
         """Write the outputs and the value_info of one graph, not of its subgraphs."""
@@ -150,15 +146,12 @@ class _Writer:
         longer than inferring them.
         """
         encoded = self.encoded
-        plain = self._context is None
         for info in holder.value_info:
             given.add(info.name)
             self._overwrite(info, context)
         parts: list[bytes] = []
         for name, descriptor in islice(context.values.items(), context.seeded, None):
-            data = (plain and type(descriptor) is OptimTensor and descriptor.wire) or encoded(
-                descriptor
-            )
+            data = encoded(descriptor)
             if data and name not in given:
                 raw = name.encode()
                 size = varint(len(raw))

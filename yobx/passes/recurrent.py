@@ -49,10 +49,8 @@ def merge_directions(model: ir.Model) -> None:
 def _cancel_reversals(editor: GraphEditor, graph: ir.Graph) -> None:
     """Takes out two reversals of the same axis with a transposition between them."""
     for node in list(graph):
-        axis, turned = (
-            _reversed_axis(node),
-            producer_of(node.inputs[0] if node.inputs else None, "Transpose"),
-        )
+        axis = _reversed_axis(node)
+        turned = producer_of(node.inputs[0] if node.inputs else None, "Transpose")
         if axis is None or turned is None:
             continue
         inner = producer_of(turned.inputs[0], "Slice")

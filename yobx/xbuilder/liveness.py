@@ -27,23 +27,17 @@ def live_nodes(
         if needed.isdisjoint(node.output):
             continue
         kept.append(node)
-        needed.update(node.input)
-        for attribute in node.attribute:
-            if attribute.HasField("g"):
-                _read_in(attribute.g, needed)
-            for graph in attribute.graphs:
-                _read_in(graph, needed)
+        _add_read(node, needed)
     kept.reverse()
     return kept, needed
 
 
-def _read_in(graph: onnx.GraphProto, needed: set[str]) -> None:
-    """Adds what a nested graph reads; its own names may be among it, which does no harm."""
-    needed.update(info.name for info in graph.output)
-    for node in graph.node:
-        needed.update(node.input)
-        for attribute in node.attribute:
-            if attribute.HasField("g"):
-                _read_in(attribute.g, needed)
-            for inner in attribute.graphs:
-                _read_in(inner, needed)
+def _add_read(node: onnx.NodeProto, needed: set[str]) -> None:
+    """Adds what a node reads; own names of nested graphs may be among it, which does no harm."""
+    needed.update(node.input)
+    for attribute in node.attribute:
+        nested = [*attribute.graphs, *([attribute.g] if attribute.HasField("g") else [])]
+        for graph in nested:
+            needed.update(info.name for info in graph.output)
+            for inner in graph.node:
+                _add_read(inner, needed)

@@ -128,31 +128,19 @@ def convert_power(g: GraphBuilder, op: Op) -> Tensor:
         if constant is not None and constant.size == 1 and float(constant.ravel()[0]) == 2.0:
             return op.elementwise(op.emit.Mul(x, x))
         return op.elementwise(op.emit.Pow(x, y))
-    return op.elementwise(_integer_power(op, x, y))
+    return op.elementwise(_integer_power(g, op, x, y))
 
 
-def _integer_power(op: Op, base: str, exponent: str) -> str:
-    one, zero = op.scalar(1), op.scalar(0)
-    bits = op.out_dtype().itemsize * 8
+def _integer_power(g: GraphBuilder, op: Op, base: str, exponent: str) -> str:
+    result = integers.integer_power(g, base, exponent)
     constant = op.constant(1)
-    if constant is not None and constant.size and constant.min() >= 0:
-        bits = max(1, int(constant.max()).bit_length())
-    wide = op.emit
-    result: Any = one
-    rest = exponent
-    for bit in range(bits):
-        odd = wide.Equal(wide.Mod(rest, op.scalar(2)), one)
-        factor = wide.Where(odd, base, one)
-        result = factor if bit == 0 else wide.Mul(result, factor)
-        if bit + 1 < bits:
-            base = wide.Mul(base, base)
-            rest = wide.Div(rest, op.scalar(2))
-    if op.out_dtype().kind == "u" or (constant is not None and constant.min() >= 0):
-        return str(result)
+    if op.out_dtype().kind == "u" or (constant is not None and np.all(constant >= 0)):
+        return result
     # a negative exponent: 1 / x truncated
-    inverse = wide.Where(wide.Equal(op.compacts()[0], one), one, zero)
+    one, zero, wide = op.scalar(1), op.scalar(0), op.emit
+    inverse = wide.Where(wide.Equal(base, one), one, zero)
     parity = wide.Where(wide.Equal(wide.Mod(exponent, op.scalar(2)), zero), one, op.scalar(-1))
-    inverse = wide.Where(wide.Equal(op.compacts()[0], op.scalar(-1)), parity, inverse)
+    inverse = wide.Where(wide.Equal(base, op.scalar(-1)), parity, inverse)
     return str(wide.Where(wide.Less(exponent, zero), inverse, result))
 
 
