@@ -10,6 +10,7 @@ import pytest
 from onnx import helper, numpy_helper
 
 from yobx.onnx_optim import ShapesContext, compute_shapes, infer_shapes
+from yobx.onnx_optim.attributes import tensor_of_proto
 from yobx.onnx_optim.node_signature import attribute_key, node_parts
 
 
@@ -145,3 +146,12 @@ def test_an_attribute_that_spells_another_node_is_not_taken_for_it() -> None:
     second.name = (field + tail[: -len(spelled)]).decode()
     assert second.SerializeToString().endswith(field + tail)  # the bytes do collide
     assert node_parts(first)[2] != node_parts(second)[2]
+
+
+def test_tensors_are_told_apart_by_the_field_that_holds_their_contents() -> None:
+    found = []
+    for sizes in ([6, 5], [5, 6]):
+        tensor = helper.make_tensor("t", onnx.TensorProto.INT32, [2], sizes)
+        tensor.int64_data.append(1)  # a field of other element types
+        found.append(tensor_of_proto(tensor).value)
+    assert found == [(6, 5), (5, 6)]

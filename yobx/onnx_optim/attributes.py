@@ -126,7 +126,9 @@ def tensor_of_proto(proto: onnx.TensorProto) -> OptimTensor:
     plain, worth = _PLAIN.get(key) or _plain(key)
     if not worth or is_external(proto):
         return plain
-    contents: bytes | tuple[int, ...] = proto.raw_data or tuple(proto.int64_data[:])
+    contents: bytes | tuple[int, ...] = proto.raw_data
+    if not contents and key[0] == TensorType.kInt64:
+        contents = tuple(proto.int64_data[:])
     if not contents:  # listed in another field, or none at all
         return _decoded(proto, plain)
     known = _DECODED.get((key, contents))
