@@ -9,9 +9,9 @@ import onnx
 import pytest
 from onnx import helper, numpy_helper
 
-from yobx.onnx_optim import ShapesContext, compute_shapes, infer_shapes
+from yobx.onnx_optim import ShapesContext, compute_shapes, infer_shapes, node_signature
 from yobx.onnx_optim.attributes import tensor_of_proto
-from yobx.onnx_optim.node_signature import attribute_key, node_parts
+from yobx.onnx_optim.node_signature import attribute_key, node_parts, parts_read_before
 
 
 def _node(op: str = "Concat", *, n: int = 2, name: str = "", **attributes: Any) -> onnx.NodeProto:
@@ -155,3 +155,35 @@ def test_tensors_are_told_apart_by_the_field_that_holds_their_contents() -> None
         tensor.int64_data.append(1)  # a field of other element types
         found.append(tensor_of_proto(tensor).value)
     assert found == [(6, 5), (5, 6)]
+
+
+def test_a_node_read_twice_is_the_same_and_a_changed_one_is_not() -> None:
+    node = _node(axis=1)
+    first = parts_read_before(node)
+    assert parts_read_before(_node(axis=1)) is first
+    assert first[:2] == node_parts(node)[:2]
+    node.input[0] = "other"
+    assert parts_read_before(node)[0][0] == "other"
+    assert first[0][0] != "other"
+
+
+def test_long_nodes_and_those_with_graphs_are_read_each_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    read: dict[bytes, node_signature.NodeParts] = {}
+    monkeypatch.setattr(node_signature, "_READ", read)
+    graph = helper.make_graph([], "body", [], [])
+    parts_read_before(_node("If", n=1, then_branch=graph))
+    parts_read_before(_node("Sum", n=200, remark="x" * 1000))
+    assert not read
+    parts_read_before(_node(axis=1))
+    assert len(read) == 1
+
+
+def test_no_more_nodes_are_kept_than_the_table_holds(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: dict[bytes, node_signature.NodeParts] = {}
+    monkeypatch.setattr(node_signature, "_READ", read)
+    monkeypatch.setattr(node_signature, "MAX_READ", 5)
+    for axis in range(12):
+        assert parts_read_before(_node(axis=axis))[2] == node_parts(_node(axis=axis))[2]
+        assert len(read) <= 5

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
+from functools import partial
 from types import GeneratorType
 from typing import Any
 
@@ -15,7 +16,13 @@ from yobx.onnx_optim.declared import Declarations
 from yobx.onnx_optim.fallback import fallback
 from yobx.onnx_optim.local_functions import call_steps
 from yobx.onnx_optim.model_io import MissingInputError, run_order
-from yobx.onnx_optim.node_signature import NodeParts, attribute_key, node_parts
+from yobx.onnx_optim.node_signature import (
+    MAX_READ,
+    NodeParts,
+    attribute_key,
+    node_parts,
+    parts_read_before,
+)
 from yobx.onnx_optim.node_view import NodeView
 from yobx.onnx_optim.optim_sequence import Descriptor
 from yobx.onnx_optim.optim_tensor import UNKNOWN_TENSOR, OptimTensor
@@ -60,19 +67,19 @@ def graph_steps(context: ShapesContext, nodes: Sequence[onnx.NodeProto]) -> Step
     Nodes that stand before what they read are put in order first.
     """
     declarations = _declarations(context)
-    declared = declarations.types
+    declared = declarations.types.keys()
     values = context.values
+    present = values.keys()
     order: Iterable[tuple[int, onnx.NodeProto]] = enumerate(nodes)
-    in_function = context.attribute_values is not None
+    read = _reader(context, len(nodes))
     known = context.known_results()
     done = 0
     while True:
         try:
             for index, node in order:
-                parts = names, outputs, signature = node_parts(node, in_function=in_function)
-                for name in outputs:
-                    if name in values:
-                        raise duplicate(context, node, index)
+                parts = names, outputs, signature = read(node)
+                if not present.isdisjoint(outputs):
+                    raise duplicate(context, node, index)
                 try:  # what most nodes need is here; all else is for infer_node
                     found = known[signature, len(outputs), *[values[name] for name in names]]
                 except KeyError:
@@ -82,9 +89,9 @@ def graph_steps(context: ShapesContext, nodes: Sequence[onnx.NodeProto]) -> Step
                 else:
                     set_outputs(values, outputs, found)
                 done += 1
-                for name in outputs:
-                    if name in declared:
-                        by = NodeView(context, node, (), index=index)
+                if not declared.isdisjoint(outputs):
+                    by = NodeView(context, node, (), index=index)
+                    for name in outputs:
                         declarations.apply(context, name, by.describe)
         except MissingInputError:
             if not isinstance(order, enumerate):
@@ -93,6 +100,12 @@ def graph_steps(context: ShapesContext, nodes: Sequence[onnx.NodeProto]) -> Step
             order = [(i, nodes[i]) for i in positions if i >= done]
             continue
         return
+
+
+def _reader(context: ShapesContext, count: int) -> Callable[[onnx.NodeProto], NodeParts]:
+    if context.attribute_values is not None:
+        return partial(node_parts, in_function=True)
+    return node_parts if count > MAX_READ else parts_read_before
 
 
 class _Known(Collection[str]):

@@ -13,7 +13,9 @@ from typing import Any, TypeAlias
 
 import onnx
 
-__all__ = ["NodeParts", "attribute_key", "node_parts"]
+from yobx.onnx_optim.kept import keep
+
+__all__ = ["MAX_READ", "NodeParts", "attribute_key", "node_parts", "parts_read_before"]
 
 #: Names of the inputs, names of the outputs, and a hashable signature of the computation, ``None``
 #: when it depends on graphs or on contents that are too long to compare.
@@ -23,6 +25,9 @@ _A = onnx.AttributeProto
 _UNKEYED = frozenset((_A.GRAPH, _A.TENSORS, _A.GRAPHS, _A.SPARSE_TENSOR, _A.SPARSE_TENSORS))
 _TENSOR = _A.TENSOR
 _MAX_KEY_BYTES = 512
+MAX_READ = 4096
+_MAX_READ_BYTES = 1024
+_READ: dict[bytes, NodeParts] = {}
 # Operators whose attributes hold graphs or arrays are read field by field: serialising the one
 # copies all that is nested, and the other megabytes.
 _HOLDERS = frozenset(("Constant", "If", "Loop", "Scan", "SequenceMap"))
@@ -44,7 +49,28 @@ def node_parts(node: onnx.NodeProto, *, in_function: bool = False) -> NodeParts:
     op_type = node.op_type
     if in_function or op_type in _HOLDERS:
         return _by_fields(node, in_function=in_function)
+    return _by_bytes(node, op_type, node.SerializePartialToString())
+
+
+def parts_read_before(node: onnx.NodeProto) -> NodeParts:
+    """Like :func:`node_parts`, outside of functions; what was read is kept.
+
+    A model is mostly inferred once more after a change to a few of its nodes, and its names are
+    found faster as the same objects than as equal ones. To read more than ``MAX_READ`` nodes one
+    after the other keeps nothing of use.
+    """
+    op_type = node.op_type
+    if op_type in _HOLDERS:
+        return _by_fields(node)
     data = node.SerializePartialToString()
+    known = _READ.get(data)
+    if known is not None:
+        return known
+    parts = _by_bytes(node, op_type, data)
+    return parts if len(data) > _MAX_READ_BYTES else keep(_READ, data, parts, MAX_READ)
+
+
+def _by_bytes(node: onnx.NodeProto, op_type: str, data: bytes) -> NodeParts:
     field = _field_of(op_type)
     start = data.find(field)
     # A name or an attribute may hold the same bytes: then it is not known which is the operator.

@@ -50,7 +50,7 @@ class Origin:
     inputs: tuple[str, ...] = ()
 
 
-@dataclass
+@dataclass(slots=True)
 class Session:
     """State shared by a root context and all contexts below it.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from itertools import islice
 
 import onnx
@@ -10,6 +11,7 @@ import onnx
 from yobx.onnx_optim.context import ShapesContext
 from yobx.onnx_optim.local_functions import FUNCTION, MAX_NESTED_CALLS
 from yobx.onnx_optim.merging import LENGTH, merge
+from yobx.onnx_optim.node_signature import MAX_READ
 from yobx.onnx_optim.optim_dim import OptimDim
 from yobx.onnx_optim.optim_sequence import Descriptor, OptimOptional, OptimSequence
 from yobx.onnx_optim.optim_shape import OptimShape
@@ -116,11 +118,11 @@ class _Writer:
 
     def graph(self, graph: onnx.GraphProto, context: ShapesContext) -> None:
         """Write the outputs and the value_info of one graph, not of its subgraphs."""
+        if context.parent is not None:
+            for value in graph.input:
+                if not value.HasField("type"):  # a subgraph need not declare its inputs
+                    self._overwrite(value, context)
         given: set[str] = set()
-        for value in graph.input:
-            given.add(value.name)
-            if not value.HasField("type"):  # a subgraph need not declare its inputs
-                self._overwrite(value, context)
         for output in graph.output:
             given.add(output.name)
             self._overwrite(output, context)
@@ -149,16 +151,25 @@ class _Writer:
         for info in holder.value_info:
             given.add(info.name)
             self._overwrite(info, context)
+        entry = _entry if len(context.values) > MAX_READ else _entry_written_before
         parts: list[bytes] = []
         for name, descriptor in islice(context.values.items(), context.seeded, None):
             data = encoded(descriptor)
             if data and name not in given:
-                raw = name.encode()
-                size = varint(len(raw))
-                total = varint(1 + len(size) + len(raw) + len(data))
-                parts += (field, total, _NAME, size, raw, data)
+                parts.append(entry(field, name, data))
         if parts:
             holder.MergeFromString(b"".join(parts))
+
+
+def _entry(field: bytes, name: str, data: bytes) -> bytes:
+    """A ``ValueInfoProto`` as an element of a repeated field."""
+    raw = name.encode()
+    size = varint(len(raw))
+    total = varint(1 + len(size) + len(raw) + len(data))
+    return b"".join((field, total, _NAME, size, raw, data))
+
+
+_entry_written_before = lru_cache(maxsize=MAX_READ)(_entry)
 
 
 def simplified(descriptor: Descriptor, context: ShapesContext) -> Descriptor:
