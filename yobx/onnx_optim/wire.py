@@ -18,10 +18,19 @@ _SHORT = tuple(bytes((i,)) for i in range(128))
 
 
 def varint(number: int) -> bytes:
-    """Length prefix of the wire format."""
+    """Number as the wire format writes lengths and tags: seven bits a byte, the lowest first.
+
+    Args:
+        number: Not negative.
+    """
     return _SHORT[number] if number < 128 else _varint(number)
 
 
 def length_delimited(tag: bytes, data: bytes) -> bytes:
-    """A field that holds a message or text."""
+    """A field that holds a message or text.
+
+    Args:
+        tag: Number and wire type of the field, as `varint` writes them.
+        data: What it holds, serialized.
+    """
     return tag + varint(len(data)) + data

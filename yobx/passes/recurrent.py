@@ -20,6 +20,8 @@ from yobx.passes.graph_edit import (
 
 __all__ = ["merge_directions"]
 
+#: Names of the inputs that are weights, and both values.
+_Weights = list[tuple[str, Array, Array]]
 _KINDS = ("LSTM", "GRU", "RNN")
 #: Time, directions, batch, units -> batch, time, directions, units.
 _BATCH_FIRST = [2, 0, 1, 3]
@@ -42,8 +44,8 @@ def merge_directions(model: ir.Model) -> None:
         editor = editor or GraphEditor(model)
         _cancel_reversals(editor, graph)
         for nodes in found.values():
-            for forward, backward in _pairs(nodes):
-                _merge(editor, graph, forward, backward)
+            for forward, backward, weights in _pairs(nodes):
+                _merge(editor, graph, forward, backward, weights)
 
 
 def _cancel_reversals(editor: GraphEditor, graph: ir.Graph) -> None:
@@ -84,16 +86,17 @@ def _reversed_axis(node: ir.Node) -> int | None:
     return axes[0] if ends[0] < -(2**31) and axes[0] >= 0 else None
 
 
-def _pairs(nodes: list[ir.Node]) -> Iterator[tuple[ir.Node, ir.Node]]:
-    """Yields nodes that differ in nothing but weights and direction."""
+def _pairs(nodes: list[ir.Node]) -> Iterator[tuple[ir.Node, ir.Node, _Weights]]:
+    """Yields nodes that differ in nothing but weights and direction, and the weights of both."""
     waiting = [node for node in nodes if _direction(node) == "reverse"]
     for forward in nodes:
         if _direction(forward) != "forward":
             continue
         for backward in waiting:
-            if _alike(forward, backward):
+            weights = _weights(forward, backward)
+            if weights is not None:
                 waiting.remove(backward)
-                yield forward, backward
+                yield forward, backward, weights
                 break
 
 
@@ -102,31 +105,39 @@ def _direction(node: ir.Node) -> str:
     return "forward" if given is None else given.as_string()
 
 
-def _alike(forward: ir.Node, backward: ir.Node) -> bool:
+def _weights(forward: ir.Node, backward: ir.Node) -> _Weights | None:
+    """Returns the name and both values of every weight, `None` if the nodes are not alike."""
     if forward.op_type != backward.op_type or len(forward.inputs) != len(backward.inputs):
-        return False
+        return None
     if len(forward.inputs) > 4 or len(forward.outputs) != len(backward.outputs):
-        return False  # lengths of the sequences, states to start with
+        return None  # lengths of the sequences, states to start with
     both = [
         {k: v.value for k, v in node.attributes.items() if k != "direction"}
         for node in (forward, backward)
     ]
     if both[0] != both[1] or not both[0].keys() <= {"hidden_size", "linear_before_reset"}:
-        return False
-    weights = [[constant(value) for value in node.inputs[1:]] for node in (forward, backward)]
-    return all(
-        a is not None and b is not None and a.shape == b.shape
-        for a, b in zip(*weights, strict=True)
-    )
+        return None
+    found: _Weights = []
+    for here, there in zip(forward.inputs[1:], backward.inputs[1:], strict=True):
+        one, other = constant(here), constant(there)
+        if here is None or one is None or other is None or one.shape != other.shape:
+            return None
+        found.append((here.name or "", one, other))
+    return found
 
 
-def _merge(editor: GraphEditor, graph: ir.Graph, forward: ir.Node, backward: ir.Node) -> None:
+def _merge(
+    editor: GraphEditor,
+    graph: ir.Graph,
+    forward: ir.Node,
+    backward: ir.Node,
+    weights: _Weights,
+) -> None:
     """Puts a node of both directions in the place of two."""
     hidden = forward.attributes.get_int("hidden_size")
-    weights = [
-        editor.add_constant(np.concatenate([_array(a), _array(b)]), f"{a.name}/both")
-        for a, b in zip(forward.inputs[1:], backward.inputs[1:], strict=True)
-        if a is not None and b is not None
+    merged = [
+        editor.add_constant(np.concatenate([one, other]), f"{name}/both")
+        for name, one, other in weights
     ]
     outputs = [
         ir.Value(
@@ -141,7 +152,7 @@ def _merge(editor: GraphEditor, graph: ir.Graph, forward: ir.Node, backward: ir.
     node = ir.Node(
         "",
         forward.op_type,
-        [forward.inputs[0], *weights],
+        [forward.inputs[0], *merged],
         list(attributes.values()),
         outputs=outputs,
         name=editor.unique_name(f"{forward.name}/both"),
@@ -156,11 +167,6 @@ def _merge(editor: GraphEditor, graph: ir.Graph, forward: ir.Node, backward: ir.
     ):
         if any(old.uses() or old.is_graph_output() for old in olds):
             _split(editor, new, axis, olds)
-
-
-def _array(value: ir.Value) -> Array:
-    array = constant(value)
-    return np.zeros(0) if array is None else array
 
 
 def _both(value: ir.Value, axis: int) -> list[int | str | None] | None:
