@@ -153,15 +153,19 @@ class UnsupportedAttributeError(ConversionError):
 
 
 class UnsupportedOpsetError(GraphError, ConversionError):
-    """The target opset has no such operator or attribute yet; a newer one has.
+    """The target opset has no such operator or attribute, or onnxruntime none of this opset.
 
     Attributes:
         since: The oldest opset that has it.
+        until: The newest opset for which onnxruntime has it; `None` if for all newer ones too.
     """
 
-    def __init__(self, message: str, *, since: int, op_type: str = "") -> None:
+    def __init__(
+        self, message: str, *, since: int, until: int | None = None, op_type: str = ""
+    ) -> None:
         super().__init__(message, op_type=op_type)
         self.since = since
+        self.until = until
 
 
 class VerificationError(YobxError, AssertionError):

@@ -10,7 +10,7 @@ import pytest
 import tensorflow as tf
 
 from conformance.tf_ops.running import run_onnx
-from yobx.errors import UnsupportedAttributeError
+from yobx.errors import UnsupportedOpsetError
 from yobx.tensorflow import to_onnx
 
 COUNT = 4000
@@ -92,8 +92,10 @@ def test_poisson() -> None:
 
 
 def test_opsets_without_random_operators_are_refused() -> None:
-    with pytest.raises(UnsupportedAttributeError, match="target_opset=21"):
+    with pytest.raises(UnsupportedOpsetError, match="Convert with target_opset=21") as caught:
         to_onnx(tf.function(lambda x: tf.random.uniform(tf.shape(x))), (X,), target_opset=22)
+    assert (caught.value.since, caught.value.until) == (1, 21)
+    assert caught.value.op_type == "RandomUniformLike"
 
 
 # op type -> (inputs, attributes, smallest value, largest value, mean)

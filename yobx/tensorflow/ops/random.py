@@ -14,16 +14,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from yobx.errors import UnsupportedOpsetError
 from yobx.lowering import shapes
 from yobx.lowering.casts import cast, to_int64
 from yobx.lowering.gather import gather
 from yobx.lowering.special import erfinv
-from yobx.tensorflow.ops._op import FLOATS, attr, constant, unsupported
+from yobx.tensorflow.ops._op import FLOATS, attr, constant
 from yobx.tensorflow.register import register_tf_op_converter
 from yobx.xbuilder import GraphBuilder
 
 F = np.float32
 _WHOLE = ("int32", "int64")
+#: The newest opset whose random operators onnxruntime has.
+_NEWEST = 21
 Converter = Callable[[GraphBuilder, dict[str, Any], list[str], Any], str]
 
 
@@ -66,13 +69,19 @@ def _drawn(g: GraphBuilder, op: Any) -> list[npt.NDArray[Any]] | None:
 
 
 def _draw(g: GraphBuilder, op: Any, kind: str, shape: str, **keywords: float) -> str:
-    """Emit float32 random numbers of a run-time shape."""
-    if g.opset("") >= 22:
-        unsupported(
-            op,
-            "onnxruntime has no random operators from opset 22 on",
-            f"target_opset={g.opset('')}",
-            "Convert with target_opset=21.",
+    """Emit float32 random numbers of a run-time shape.
+
+    Raises:
+        UnsupportedOpsetError: If the target opset is newer than what onnxruntime can draw with.
+    """
+    if g.opset("") > _NEWEST:
+        raise UnsupportedOpsetError(
+            f"{op.type}: onnxruntime has no random operators from opset {_NEWEST + 1} on. "
+            f"Received: target_opset={g.opset('')}. Where: {op.name}. "
+            f"Convert with target_opset={_NEWEST}.",
+            since=1,
+            until=_NEWEST,
+            op_type=kind,
         )
     like = g.op.Expand(np.array(0, F), shapes.vector(g, shape))
     return str(getattr(g.op, kind)(like, **_seed(op), **keywords))
