@@ -77,6 +77,12 @@ def test_a_missing_shard_is_red(
     assert "shard 2/2 is missing" in capsys.readouterr().out
 
 
+def test_the_minimum_is_close_to_what_there_is() -> None:
+    least = json.loads(program._MINIMUM.read_text(encoding="utf-8"))
+    there = len(jobs.names("all"))
+    assert 0.95 * there < least["all"] < there
+
+
 def test_shards_of_two_runs_are_red(run: Callable[..., int]) -> None:
     assert run(4 * [Verdict.PASS], shards=["1/2", "2/2", "1/3"], least=0) == 1
 
