@@ -132,10 +132,14 @@ def _tf_ops(options: argparse.Namespace, console: Console) -> int:
     if options.write:
         from conformance.tf_ops import results
 
+        settled, more, fewer = matrix.settle(cells, whole=not options.search)
+        for label, cases in (("declared", more), ("no longer declared", fewer)):
+            for case in cases:
+                console.print(f"{label} as refused: {case}")
         if options.search:
-            console.print(f"added: {', '.join(results.add(cells)) or 'nothing'}")
+            console.print(f"added: {', '.join(results.add(settled)) or 'nothing'}")
         else:
-            results.write(cells, versions())
+            results.write(settled, versions())
     return _verdict(cells, console)
 
 

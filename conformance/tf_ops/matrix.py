@@ -7,6 +7,7 @@ import re
 import time
 import warnings
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import NamedTuple
 
 import onnxruntime
@@ -14,10 +15,18 @@ import onnxruntime
 from conformance.cells import Cell, Verdict
 from conformance.tf_ops import NIGHTLY, SUBJECTS, subject_cases
 from conformance.tf_ops.cases import Case, MismatchError, check_mode, modes_of
-from yobx.errors import TraceError, YobxError
+from conformance.tf_ops.refusals import Declared, is_declared, write
+from yobx.errors import (
+    TraceError,
+    UnsupportedAttributeError,
+    UnsupportedDtypeError,
+    UnsupportedOpError,
+    UnsupportedOpsetError,
+    YobxError,
+)
 from yobx.lowering.opsets import DEFAULT_OPSET, OLDEST_OPSET, newest_opset
 
-__all__ = ["CellName", "cell_of", "names", "opsets", "parse"]
+__all__ = ["CellName", "cell_of", "names", "opsets", "parse", "settle"]
 
 _NAME = re.compile(r"tf/([^/]+)/(.*)\[(static|dynamic),opset (\d+)\]", re.DOTALL)
 _STATE = onnxruntime.capi.onnxruntime_pybind11_state
@@ -26,6 +35,16 @@ _REFUSED_TO_RUN = tuple(
     for found in vars(_STATE).values()
     if isinstance(found, type) and issubclass(found, Exception)
 )
+
+#: Errors that say what cannot be converted, and what can.
+_REFUSALS = (
+    UnsupportedAttributeError,
+    UnsupportedDtypeError,
+    UnsupportedOpError,
+    UnsupportedOpsetError,
+)
+#: Phases of cells at other opsets than the usual one: refused, and declared to be but not refused.
+_REFUSED, _NOT_REFUSED = "refused", "not refused"
 
 
 class CellName(NamedTuple):
@@ -90,7 +109,7 @@ def cell_of(name: str) -> Cell:
     start = time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        verdict, phase, message = _outcome(case, said.mode, said.opset)
+        verdict, phase, message = _outcome(case, said)
     seconds = time.perf_counter() - start
     return Cell(name, group, verdict, phase, " ".join(message.split())[:600], seconds)
 
@@ -100,30 +119,61 @@ def _by_name(subject: str) -> dict[str, Case]:
     return {case.name: case for case in subject_cases(subject)}
 
 
-def _outcome(case: Case, mode: str, opset: int) -> tuple[Verdict, str, str]:
+def _outcome(case: Case, said: CellName) -> tuple[Verdict, str, str]:
     """Verdict, phase that failed and message."""
+    declared = said.opset != DEFAULT_OPSET and is_declared(said.opset, said.subject, said.case)
     try:
-        check_mode(case, mode, opset)
+        check_mode(case, said.mode, said.opset)
     except MismatchError as error:
         return Verdict.WRONG, "values", str(error)
-    except TraceError as error:
-        return Verdict.BROKEN, "trace", str(error)
     except YobxError as error:
-        text = f"{type(error).__name__}: {error}"
-        honest = Verdict.UNSUPPORTED if _is_expected(case, error, opset) else Verdict.BROKEN
-        return honest, "convert", text
+        verdict, phase = _refusal(case, error, said.opset, declared)
+        return verdict, phase, f"{type(error).__name__}: {error}"
     except _REFUSED_TO_RUN as error:
         return Verdict.BROKEN, "run", str(error)
     if case.refused:
         return Verdict.BROKEN, "", f"declared {case.refused!r}, and passes"
+    if declared:
+        return Verdict.BROKEN, _NOT_REFUSED, "declared to be refused at this opset, and passes"
     return Verdict.PASS, "", ""
 
 
-def _is_expected(case: Case, error: YobxError, opset: int) -> bool:
-    """Whether an error is a clear refusal, and one that the case declares.
+def _refusal(case: Case, error: YobxError, opset: int, declared: bool) -> tuple[Verdict, str]:
+    """Verdict and phase of an error: whether it is a clear refusal, and a declared one."""
+    if isinstance(error, TraceError):
+        return Verdict.BROKEN, "trace"
+    if not isinstance(error, _REFUSALS):
+        return Verdict.BROKEN, "convert"
+    if case.refused and case.refused in str(error):
+        return Verdict.UNSUPPORTED, "convert"
+    if opset == DEFAULT_OPSET:
+        return Verdict.BROKEN, "convert"
+    return Verdict.UNSUPPORTED if declared else Verdict.BROKEN, _REFUSED
 
-    Operators are missing at other opsets than the usual one: there it needs no declaration.
+
+def settle(cells: Iterable[Cell], *, whole: bool) -> tuple[list[Cell], list[str], list[str]]:
+    """Declare what was refused at other opsets than the usual one, and what no longer is.
+
+    Args:
+        cells: As `cell_of` made them.
+        whole: Whether these are the cells of all cases.
+
+    Returns:
+        The cells as they are with these declarations, the names of the new declarations, and those
+        of the ones that are gone.
     """
-    if not type(error).__name__.startswith("Unsupported"):
-        return False
-    return case.refused in str(error) if case.refused else opset != DEFAULT_OPSET
+    settled = {_REFUSED: Verdict.UNSUPPORTED, _NOT_REFUSED: Verdict.PASS}
+    found = [
+        replace(c, verdict=settled[c.phase], phase=c.phase if c.phase == _REFUSED else "")
+        if c.phase in settled
+        else c
+        for c in cells
+    ]
+    checked, refused = set(), set()
+    for cell in found:
+        said = parse(cell.name)
+        key = Declared(said.opset, said.subject, said.case)
+        checked.add(key)
+        if cell.phase == _REFUSED:
+            refused.add(key)
+    return found, *write(refused, None if whole else checked)

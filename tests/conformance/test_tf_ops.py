@@ -13,7 +13,7 @@ import tensorflow as tf
 
 from conformance import jobs
 from conformance.cells import Cell, Verdict
-from conformance.tf_ops import matrix, subject_cases
+from conformance.tf_ops import matrix, refusals, subject_cases
 from conformance.tf_ops import results as tf_results
 from conformance.tf_ops.attributes import missing
 from conformance.tf_ops.cases import Arg, Case
@@ -83,10 +83,71 @@ def test_a_declared_refusal_that_does_not_come_is_broken(cell: Callable[..., Cel
     assert "passes" in found.message
 
 
-def test_an_old_opset_needs_no_declaration(cell: Callable[..., Cell]) -> None:
-    joined = Case("joined", lambda x: x + "!", (Arg("string", (3,)),))
-    assert cell(joined, opset=18).verdict is Verdict.UNSUPPORTED
-    assert cell(joined).verdict is Verdict.PASS
+@pytest.fixture
+def declare(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., Path]:
+    """Declare cases of the module ``made`` to be refused at opset 18."""
+
+    def write(*cases: str) -> Path:
+        path = tmp_path / f"refusals-{len(cases)}.json"
+        path.write_text(json.dumps({"18": {"made": cases}}), encoding="utf-8")
+        monkeypatch.setattr(refusals, "_FILE", path)
+        return path
+
+    return write
+
+
+JOINED = Case("joined", lambda x: x + "!", (Arg("string", (3,)),))
+
+
+def test_what_an_old_opset_lacks_is_declared(
+    cell: Callable[..., Cell], declare: Callable[..., Path]
+) -> None:
+    declare()
+    assert cell(JOINED, opset=18).verdict is Verdict.BROKEN
+    assert cell(JOINED).verdict is Verdict.PASS
+    declare("joined")
+    assert cell(JOINED, opset=18).verdict is Verdict.UNSUPPORTED
+    assert cell(JOINED).verdict is Verdict.PASS
+
+
+def test_what_is_declared_and_passes_is_broken(
+    cell: Callable[..., Cell], declare: Callable[..., Path]
+) -> None:
+    declare("fine")
+    found = cell(FINE, opset=18)
+    assert (found.verdict, found.phase) == (Verdict.BROKEN, "not refused")
+
+
+def test_no_declaration_excuses_another_error(
+    cell: Callable[..., Cell], declare: Callable[..., Path]
+) -> None:
+    declare("fine")
+    assert cell(replace(FINE, function=only_traced), opset=18).verdict is Verdict.WRONG
+    failing = replace(FINE, function=lambda x: x.no_such_attribute)
+    assert cell(failing, opset=18).verdict is Verdict.BROKEN
+
+
+def test_declarations_are_renewed(cell: Callable[..., Cell], declare: Callable[..., Path]) -> None:
+    path = declare("fine", "unchecked")
+    made = [cell(FINE, opset=18), cell(JOINED, opset=18), cell(JOINED)]
+    settled, more, fewer = matrix.settle(made, whole=False)
+    assert [one.verdict for one in settled] == [Verdict.PASS, Verdict.UNSUPPORTED, Verdict.PASS]
+    assert (more, fewer) == (["tf/made/joined[opset 18]"], ["tf/made/fine[opset 18]"])
+    assert json.loads(path.read_text()) == {"18": {"made": ["joined", "unchecked"]}}
+    assert cell(JOINED, opset=18).verdict is Verdict.UNSUPPORTED
+    assert matrix.settle(made[1:], whole=True)[1:] == ([], ["tf/made/unchecked[opset 18]"])
+
+
+def test_the_newest_declared_opset_stands_for_newer_ones(declare: Callable[..., Path]) -> None:
+    declare("joined")
+    assert refusals.is_declared(18, "made", "joined")
+    assert refusals.is_declared(30, "made", "joined")
+    assert not refusals.is_declared(17, "made", "joined")
+
+
+def test_declared_cases_exist() -> None:
+    for one in refusals.load():
+        assert one.case in {case.name for case in subject_cases(one.subject)}, one
 
 
 def test_every_value_gets_a_case() -> None:
