@@ -17,6 +17,7 @@ FITTING = (2.7, 0.0, 1.0, 100.0, 3.5)
 
 
 def cases() -> list[Case]:
+    """Return a case for every pair of dtypes that TensorFlow casts between."""
     rows: list[Case] = []
     for source in (*WHOLE, *FLOATS):
         for target in (*WHOLE, *FLOATS):

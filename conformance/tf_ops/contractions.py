@@ -15,6 +15,7 @@ REDUCTIONS = ("Sum", "Mean", "Max", "Min", "Prod", "EuclideanNorm", "Cumsum", "C
 
 
 def reductions() -> Iterator[Case]:
+    """Yield sums, products, extrema and their places for every dtype."""
     for op_type in REDUCTIONS:
         raw = getattr(tf.raw_ops, op_type)
         for dtype in declared_dtypes(op_type):
@@ -86,6 +87,7 @@ REDUCE_VARIANTS = [
 
 
 def products() -> Iterator[Case]:
+    """Yield matrix products and einsums."""
     for dtype in declared_dtypes("BatchMatMulV2"):
         if dtype == "int16":
             continue
@@ -132,6 +134,7 @@ def products() -> Iterator[Case]:
 
 
 def conv_args(dtype: str, k: tuple[int, ...], c: int, o: int) -> tuple[Arg, ...]:
+    """Return an image of dynamic size and weights of a kernel of size `k`."""
     return Arg(dtype, ("n", "h", "w", c), -1, 1), Arg(dtype, (*k, c, o), -1, 1)
 
 
@@ -139,6 +142,7 @@ SIZES = ({"n": 2, "h": 7, "w": 11}, {"n": 1, "h": 5, "w": 3})
 
 
 def convolutions() -> Iterator[Case]:
+    """Yield convolutions by dtype, padding, stride, dilation and rank."""
     for dtype in ("float16", "bfloat16", "float32", "float64"):
         for padding, stride, dilation in (
             ("SAME", 1, 1), ("SAME", 2, 1), ("VALID", 2, 1), ("SAME", 1, 2), ("VALID", 1, 2),
@@ -226,6 +230,7 @@ def convolutions() -> Iterator[Case]:
 
 
 def poolings() -> Iterator[Case]:
+    """Yield poolings by dtype, padding, window and stride."""
     for dtype in ("float16", "bfloat16", "float32", "float64", "int8", "uint8", "int16", "int32",
                   "int64", "uint16"):  # fmt: skip
         for padding, k, s in (("SAME", 3, 2), ("VALID", 2, 2), ("SAME", 2, 1)):
@@ -268,6 +273,7 @@ def poolings() -> Iterator[Case]:
 
 
 def images() -> Iterator[Case]:
+    """Yield resizings, by every convention of coordinates, and crops."""
     sizes = ({"n": 2, "h": 7, "w": 11}, {"n": 1, "h": 4, "w": 3})
     image = Arg("float32", ("n", "h", "w", 2))
     fixed = Arg("float32", ("n", 5, 7, 2))
@@ -373,6 +379,7 @@ def filtered_images(image: Arg, sizes: tuple[dict[str, int], ...]) -> Iterator[C
 
 
 def normalisations() -> Iterator[Case]:
+    """Yield batch normalisation and its relatives."""
     vector = Arg("float32", (3,), 0.5, 2)
     for dtype in ("float16", "bfloat16", "float32"):
         for training in (False, True):

@@ -20,10 +20,13 @@ WEIGHTS = tf.constant(np.random.default_rng(0).standard_normal((3, 3)).astype(np
 
 
 def two_branches(c: Any, x: Any) -> Any:
+    """Both branches give two results."""
     return tf.cond(c, lambda: (x @ WEIGHTS, tf.shape(x)[0]), lambda: (x - 1.0, tf.constant(7)))
 
 
 def nested(c: Any, x: Any) -> Any:
+    """A condition inside a branch that reads an outer value."""
+
     def inner() -> Any:
         return tf.cond(tf.reduce_sum(x) > 0.0, lambda: x * 2.0, lambda: -x)
 
@@ -31,24 +34,30 @@ def nested(c: Any, x: Any) -> Any:
 
 
 def sizes_differ(c: Any, x: Any) -> Any:
+    """The branches give different numbers of rows."""
     return tf.cond(c, lambda: x[:1], lambda: tf.concat([x, x], 0))
 
 
 def switched(i: Any, x: Any) -> Any:
+    """An index in range, and one past the last branch."""
     branches = [lambda: x + 1.0, lambda: x * 2.0, lambda: x[::-1]]
     return tf.switch_case(i - 3, branches), tf.switch_case(i + 9, branches)
 
 
 def last_of_four(i: Any, x: Any) -> Any:
+    """A default as the fourth branch."""
     branches = [lambda: x + 1.0, lambda: x * 2.0, lambda: x[::-1]]
     return tf.switch_case(i - 3, branches, default=lambda: x[:1])
 
 
 def counted(n: Any, x: Any) -> Any:
+    """A loop over a number known at run time."""
     return tf.while_loop(lambda i, y: i < n, lambda i, y: (i + 1, y @ WEIGHTS * 0.5 + 1.0), [0, x])
 
 
 def data_dependent(x: Any) -> Any:
+    """A loop that ends by what it carries."""
+
     def body(i: Any, y: Any) -> Any:
         return i + 1, y * 0.5
 
@@ -56,6 +65,7 @@ def data_dependent(x: Any) -> Any:
 
 
 def growing(n: Any, x: Any) -> Any:
+    """What the loop carries grows."""
     return tf.while_loop(
         lambda i, y: i < n,
         lambda i, y: (i + 1, tf.concat([y, x[:1] * tf.cast(i, tf.float32)], 0)),
@@ -65,6 +75,7 @@ def growing(n: Any, x: Any) -> Any:
 
 
 def array_written(n: Any, x: Any) -> Any:
+    """A TensorArray of known size, written in order."""
     array = tf.TensorArray(tf.float32, size=n)
     _, array = tf.while_loop(
         lambda i, a: i < n, lambda i, a: (i + 1, a.write(i, x * tf.cast(i, tf.float32))), [0, array]
@@ -73,6 +84,7 @@ def array_written(n: Any, x: Any) -> Any:
 
 
 def array_that_grows(n: Any, x: Any) -> Any:
+    """A TensorArray that grows, with a gap before its last element."""
     array = tf.TensorArray(tf.float32, size=0, dynamic_size=True)
     _, array = tf.while_loop(
         lambda i, a: i < n, lambda i, a: (i + 1, a.write(i, x * tf.cast(i, tf.float32))), [0, array]
@@ -81,6 +93,7 @@ def array_that_grows(n: Any, x: Any) -> Any:
 
 
 def array_early_exit(x: Any) -> Any:
+    """A loop that ends before all elements are written."""
     array = tf.TensorArray(tf.float32, size=5, element_shape=[])
     _, array = tf.while_loop(
         lambda i, a: tf.logical_and(i < 5, i * i < 5),
@@ -91,6 +104,7 @@ def array_early_exit(x: Any) -> Any:
 
 
 def array_read(x: Any) -> Any:
+    """A TensorArray made of a tensor, read in a loop."""
     array = tf.TensorArray(tf.float32, size=tf.shape(x)[0]).unstack(x)
     total = tf.while_loop(
         lambda i, s: i < tf.shape(x)[0],
@@ -101,6 +115,7 @@ def array_read(x: Any) -> Any:
 
 
 def array_updated(n: Any, x: Any) -> Any:
+    """Elements computed from the ones before; one is written twice."""
     array = tf.TensorArray(tf.float32, size=4, element_shape=[3], clear_after_read=False)
     array = array.write(0, x[0]).write(3, x[0] * 2.0)
     _, array = tf.while_loop(
@@ -110,6 +125,8 @@ def array_updated(n: Any, x: Any) -> Any:
 
 
 def nested_loops(n: Any, x: Any) -> Any:
+    """A loop inside a loop that writes."""
+
     def outer(i: Any, a: Any) -> Any:
         inner = tf.while_loop(
             lambda j, y: j < i + 1, lambda j, y: (j + 1, y + x[0, 0] * tf.cast(j, tf.float32)),
@@ -122,14 +139,17 @@ def nested_loops(n: Any, x: Any) -> Any:
 
 
 def scanned(x: Any) -> Any:
+    """`tf.scan` from an initial value."""
     return tf.scan(lambda a, b: a * 0.5 + b, x, initializer=tf.ones_like(x[0]))
 
 
 def mapped(x: Any) -> Any:
+    """`tf.map_fn` with one result."""
     return tf.map_fn(lambda row: tf.reduce_sum(row) * row, x)
 
 
 def mapped_types(x: Any) -> Any:
+    """`tf.map_fn` with results of two dtypes."""
     spec = (tf.int32, tf.float32)
     return tf.map_fn(
         lambda r: (tf.argmax(r, output_type=tf.int32), r[:2]), x, fn_output_signature=spec
@@ -137,14 +157,17 @@ def mapped_types(x: Any) -> Any:
 
 
 def folded(x: Any) -> Any:
+    """`tf.foldl` from the first row."""
     return tf.foldl(lambda a, b: a + b * 2.0, x)
 
 
 def vectorized(x: Any) -> Any:
+    """`tf.vectorized_map`."""
     return tf.vectorized_map(lambda row: tf.reduce_max(row) - row, x)
 
 
 def autograph_loop(n: Any, x: Any) -> Any:
+    """A Python loop over a range with a condition inside."""
     total = tf.zeros_like(x)
     for i in tf.range(1, n + 1, 2):
         if tf.reduce_sum(total) < 100.0:
@@ -155,6 +178,7 @@ def autograph_loop(n: Any, x: Any) -> Any:
 
 
 def autograph_break(x: Any) -> Any:
+    """A Python loop that is left early."""
     i = tf.constant(0)
     while i < 10:
         i += 1
@@ -164,6 +188,7 @@ def autograph_break(x: Any) -> Any:
 
 
 def only_counted(n: Any, x: Any) -> Any:
+    """Loops that count, and do nothing with tensors."""
     turns, last = tf.constant(2), tf.constant(-1)
     for _ in tf.range(n):
         turns += 1
@@ -174,6 +199,7 @@ def only_counted(n: Any, x: Any) -> Any:
 
 
 def range_written(x: Any) -> Any:
+    """A Python loop over a known range that writes."""
     array, total = tf.TensorArray(tf.float32, size=4), tf.zeros_like(x)
     for i in tf.range(4):
         total += x * tf.cast(i, tf.float32)
@@ -182,6 +208,7 @@ def range_written(x: Any) -> Any:
 
 
 def range_written_backwards(x: Any) -> Any:
+    """The last element is written first."""
     array = tf.TensorArray(tf.float32, size=4)
     for i in tf.range(4):
         array = array.write(3 - i, x + tf.cast(i, tf.float32))
@@ -189,6 +216,7 @@ def range_written_backwards(x: Any) -> Any:
 
 
 def range_written_sometimes(n: Any, x: Any) -> Any:
+    """A condition decides whether an element is appended."""
     array = tf.TensorArray(tf.float32, size=0, dynamic_size=True).write(0, x)
     for i in tf.range(n):
         if i % 2 == 0:
@@ -197,6 +225,7 @@ def range_written_sometimes(n: Any, x: Any) -> Any:
 
 
 def first_written_sometimes(n: Any, x: Any) -> Any:
+    """The same, where no element is there before the loop."""
     array = tf.TensorArray(tf.float32, size=0, dynamic_size=True)
     for i in tf.range(n + 2):
         if i % 2 == 0:
@@ -205,6 +234,7 @@ def first_written_sometimes(n: Any, x: Any) -> Any:
 
 
 def pushed(x: Any) -> Any:
+    """A list that is pushed to and popped from."""
     items = tf.raw_ops.EmptyTensorList(element_shape=-1, max_num_elements=-1,
                                        element_dtype=tf.float32)  # fmt: skip
     for i in range(3):
@@ -219,11 +249,13 @@ def pushed(x: Any) -> Any:
 
 
 def list_parts(x: Any) -> Any:
+    """A TensorArray that is scattered to, gathered from and concatenated."""
     array = tf.TensorArray(tf.float32, size=3, infer_shape=False).scatter([2, 0, 1], x[:3])
     return array.gather([0, 2]), array.concat()
 
 
 def row(name: str, function: Callable[..., Any], *args: Arg, **options: Any) -> Case:
+    """Return a case with the allowances of this module."""
     return Case(name, function, args, **{"ulps": 16.0, "floor": 4.0, **options})
 
 
@@ -277,6 +309,8 @@ def over_numbers(x: Any, start: Any, limit: Any, *, step: int, grows: bool = Fal
 
 
 def numbered(start: int, limit: int, step: int) -> Case:
+    """Return a case of `tf.raw_ops.For` with bounds that are inputs."""
+
     def function(x: Any, low: Any, high: Any) -> Any:
         return over_numbers(x, low, high, step=step)
 

@@ -45,6 +45,7 @@ def accepted(op_type: str, dtype: str) -> bool:
 
 
 def unary_cases() -> list[Case]:
+    """Return a case for every function of one tensor and every dtype."""
     cases = []
     for op_type in UNARY:
         keyword = FLAGS.get(op_type, "x")
@@ -72,6 +73,7 @@ def unary_cases() -> list[Case]:
 
 
 def binary_cases() -> list[Case]:
+    """Return a case for every function of two tensors and every dtype."""
     cases = []
     for op_type in BINARY:
         for dtype in declared_dtypes(op_type):
@@ -94,6 +96,7 @@ def binary_cases() -> list[Case]:
 
 
 def dividing_cases() -> list[Case]:
+    """Return divisions and remainders of every dtype, with every combination of signs."""
     cases = []
     for op_type in DIVIDING:
         for dtype in declared_dtypes(op_type):

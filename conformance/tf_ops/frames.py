@@ -16,11 +16,13 @@ KINDS = (
 
 
 def switched(x: Any, p: Any) -> Any:
+    """The graph of a condition of TensorFlow 1."""
     other, one = tf.raw_ops.Switch(data=x, pred=p)
     return tf.raw_ops.Merge(inputs=[tf.concat([other, other], 0), tf.identity(one)])
 
 
 def chosen(x: Any, p: Any) -> Any:
+    """What that condition computes, without a graph."""
     return (x, np.int32(1)) if p else (tf.concat([x, x], 0), np.int32(0))
 
 

@@ -18,6 +18,7 @@ NAMES = {
 
 
 def gradient_cases() -> Iterator[Case]:
+    """Yield derivatives of activations by dtype."""
     for op_type, words in NAMES.items():
         first, second = words.split()
         raw = getattr(tf.raw_ops, op_type)
@@ -37,6 +38,7 @@ def gradient_cases() -> Iterator[Case]:
 
 
 def cell_cases() -> Iterator[Case]:
+    """Yield single steps of recurrent layers."""
     x, h, c = Arg("float32", ("n", 3)), Arg("float32", ("n", 2)), Arg("float32", ("n", 2))
     for peephole in (False, True):
         yield Case(

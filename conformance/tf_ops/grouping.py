@@ -74,6 +74,7 @@ POSITIVE = {"LeftShift", "RightShift"}
 
 
 def table_cases() -> Iterator[Case]:
+    """Yield the operations of `TABLE` for every dtype that TensorFlow runs."""
     for op_type, (function, shape, others, missing) in TABLE.items():
         for dtype in declared_dtypes(op_type):
             if dtype in missing:
@@ -93,6 +94,7 @@ def table_cases() -> Iterator[Case]:
 
 
 def index_cases() -> Iterator[Case]:
+    """Yield sparse segment reductions by dtype."""
     for op_type in ("SparseSegmentSum", "SparseSegmentMean", "SparseSegmentSqrtN"):
         raw = getattr(tf.raw_ops, op_type)
         numbered = getattr(tf.raw_ops, f"{op_type}WithNumSegments")

@@ -10,6 +10,7 @@ from conformance.tf_ops.cases import EMPTY, Arg, Case
 
 
 def matrix(dtype: str) -> Arg:
+    """Return a stack of square matrices."""
     return Arg(dtype, ("n", 4, 4), -1, 1)
 
 
@@ -20,10 +21,12 @@ def good(x: Any) -> Any:
 
 
 def positive(x: Any) -> Any:
+    """Make matrices symmetric and positive definite."""
     return tf.matmul(x, x, transpose_b=True) + tf.eye(4, dtype=x.dtype)
 
 
 def systems() -> list[Case]:
+    """Return inverses, determinants, factors and solutions."""
     rows = []
     for dtype in ("float32", "float64"):
         a, b = matrix(dtype), Arg(dtype, ("n", 4, 2))

@@ -16,6 +16,7 @@ PER_SLICE = np.array([0.25, 0.1, 3, 1], np.float32), np.array([3, 0, 2, 1], np.i
 
 
 def there_and_back() -> Iterator[Case]:
+    """Yield quantisation followed by dequantisation, by kind, mode and axis."""
     for kind in KINDS:
         for mode in ("MIN_COMBINED", "MIN_FIRST", "SCALED"):
             for dtype in (tf.float32, tf.bfloat16):
@@ -94,6 +95,7 @@ def there_and_back() -> Iterator[Case]:
 
 
 def products() -> Iterator[Case]:
+    """Yield products of quantised tensors."""
     for a_side, b_side in ((False, False), (True, False), (False, True)):
 
         def function(x: Any, y: Any, a_side: bool = a_side, b_side: bool = b_side) -> Any:

@@ -75,6 +75,7 @@ NEEDS_ONE = {"Fill", "PadV2", "GatherNd", "TensorScatterUpdate", "OneHot"}
 
 
 def by_dtype() -> Iterator[Case]:
+    """Yield the operations of `BY_DTYPE` for every dtype."""
     for op_type, (function, shape) in BY_DTYPE.items():
         for dtype in declared_dtypes(op_type):
             arg = Arg(dtype, shape, values=VALUES.get(op_type))
@@ -186,6 +187,7 @@ VARIANTS = [
 
 
 def range_cases() -> Iterator[Case]:
+    """Yield ranges by dtype."""
     for dtype in declared_dtypes("Range"):
         yield Case(
             f"Range-{dtype}",
@@ -195,6 +197,7 @@ def range_cases() -> Iterator[Case]:
 
 
 def scatter_cases() -> Iterator[Case]:
+    """Yield scatter operations by dtype."""
     index = Arg("int32", (5, 1), values=(0, 2, 2, 1, 0))
     for op_type in ("TensorScatterAdd", "TensorScatterSub", "TensorScatterMax", "TensorScatterMin"):
         for dtype in declared_dtypes(op_type):

@@ -76,6 +76,7 @@ LOOPS: dict[str, Any] = {
 
 
 def cases() -> list[Case]:
+    """Return the cases of this module."""
     arg = Arg("float32", ("n", "t", 3), -2, 2)
     layers = {**{k: v[1] for k, v in (FUSED | APART).items()}, **LOOPS}
     return [

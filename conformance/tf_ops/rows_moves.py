@@ -35,6 +35,7 @@ def at_places(op_type: str, data: str = "tensor") -> Row:
 
 
 def unsorted(kind: str) -> Row:
+    """Return the row of an unsorted segment reduction."""
     inputs = {"data": SIX, "segment_ids": LOOSE, "num_segments": 5}
     return Row(f"UnsortedSegment{kind}", inputs, only=("Tindices", "Tnumsegments"), ulps=4)
 

@@ -109,6 +109,7 @@ SCORES = Arg("float32", (9,), values=tuple(np.linspace(0.9, 0.1, 9).tolist()))
 
 
 def boxes() -> Arg:
+    """Return nine boxes that overlap here and there."""
     rng = np.random.default_rng(5)
     first = rng.uniform(0, 0.7, (9, 2))
     both = np.concatenate([first, first + rng.uniform(0.05, 0.3, (9, 2))], 1)
@@ -116,6 +117,7 @@ def boxes() -> Arg:
 
 
 def resize(kind: str) -> Row:
+    """Return the row of a resizing."""
     floor = {"floor": 8.0}
     return Row(f"Resize{kind}", {"images": PIXELS, "size": [5, 3]}, ulps=8, half=8, options=floor)
 

@@ -18,6 +18,7 @@ LIMIT = Arg("float32", ("n", 9), -3.0, 7.0)
 
 
 def special_cases() -> Iterator[Case]:
+    """Yield special functions by dtype."""
     tables = {
         "Digamma": (WIDE, 1e-5), "Lgamma": (WIDE, 1e-5), "Erfinv": (X, 0.0),
         "BesselI0": (WIDE, 0.0), "BesselI1": (WIDE, 0.0), "BesselI0e": (WIDE, 0.0),
@@ -86,6 +87,7 @@ OTHERS = [
 
 
 def boxes(count: int) -> Arg:
+    """Return boxes that overlap here and there."""
     rng = np.random.default_rng(5)
     first = rng.uniform(0, 0.7, (count, 2))
     both = np.concatenate([first, first + rng.uniform(0.05, 0.3, (count, 2))], 1)

@@ -12,6 +12,7 @@ A, B = Arg("float32", ("n", 4)), Arg("float32", ("n", 4), 0.5, 3)
 
 
 def pairs(z: Any) -> Any:
+    """Return complex numbers as pairs of real ones."""
     return tf.stack([tf.math.real(z), tf.math.imag(z)], -1)
 
 

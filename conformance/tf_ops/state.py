@@ -28,37 +28,44 @@ def stateful_while(x: Any) -> Any:
 
 
 def stateful_case(x: Any) -> Any:
+    """Branches of which one reads a variable."""
     branches = [lambda: x + VARIABLE.read_value()[0], lambda: x * 2.0, lambda: x - 1.0]
     return tf.switch_case(tf.shape(x)[0] % 3, branches)
 
 
 def exported(x: Any) -> Any:
+    """Keys and values of a table, in the order of the keys."""
     keys, values = TABLE.export()
     order = tf.argsort(keys)
     return tf.gather(keys, order), tf.gather(values, order), x
 
 
-def reserved(x: Any, count: int = 4) -> Any:
+def listed(x: Any) -> Any:
+    """Return a list of the rows."""
     return tf.raw_ops.TensorListFromTensor(tensor=x, element_shape=[-1])
 
 
 def resized(x: Any) -> Any:
-    items = tf.raw_ops.TensorListResize(input_handle=reserved(x), size=6)
+    """How long a list is once it was made longer."""
+    items = tf.raw_ops.TensorListResize(input_handle=listed(x), size=6)
     return tf.raw_ops.TensorListLength(input_handle=items)
 
 
 def element_shape(x: Any) -> Any:
+    """The shape that a list says its elements have."""
     items = tf.raw_ops.TensorListFromTensor(tensor=tf.zeros([4, 3]) + x[0, 0], element_shape=[3])
     return tf.raw_ops.TensorListElementShape(input_handle=items, shape_type=tf.int32)
 
 
 def stacked(items: Any) -> Any:
+    """Return the elements of a list as one tensor."""
     return tf.raw_ops.TensorListStack(
         input_handle=items, element_shape=[-1], element_dtype=tf.float32
     )
 
 
 def scattered(x: Any) -> Any:
+    """A list whose elements are given out of order."""
     return stacked(
         tf.raw_ops.TensorListScatterV2(
             tensor=x, indices=[2, 0, 3, 1], element_shape=[-1], num_elements=4
@@ -67,10 +74,12 @@ def scattered(x: Any) -> Any:
 
 
 def scattered_first_form(x: Any) -> Any:
+    """The same with the operation of older graphs."""
     return stacked(tf.raw_ops.TensorListScatter(tensor=x, indices=[2, 0, 3, 1], element_shape=[-1]))
 
 
 def split(x: Any) -> Any:
+    """A list of two parts of a tensor."""
     items = tf.raw_ops.TensorListSplit(tensor=x, element_shape=[2, -1], lengths=[2, 2])
     return tf.raw_ops.TensorListStack(
         input_handle=items, element_shape=[2, -1], element_dtype=tf.float32
@@ -78,6 +87,7 @@ def split(x: Any) -> Any:
 
 
 def joined(x: Any) -> Any:
+    """A list whose elements are joined."""
     items = tf.raw_ops.TensorListFromTensor(tensor=x[:, tf.newaxis], element_shape=[1, 3])
     return tf.raw_ops.TensorListConcat(
         input_handle=items, element_dtype=tf.float32, element_shape=[None, 3]

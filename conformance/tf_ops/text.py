@@ -15,6 +15,7 @@ ROWS = Arg("int32", ("n",), 0, 6)
 
 
 def table(keys: Any, values: Any, key_type: Any, value_type: Any, default: Any) -> Any:
+    """Return a hash table."""
     initial = tf.lookup.KeyValueTensorInitializer(keys, values, key_type, value_type)
     return tf.lookup.StaticHashTable(initial, default)
 
@@ -37,6 +38,7 @@ TABLES = [
 
 
 def table_cases() -> list[Case]:
+    """Return lookups and sizes of tables, by dtypes of key and value."""
     cases = []
     for name, keys, values, key_type, value_type, default in TABLES:
         try:
@@ -132,6 +134,8 @@ PIECES = [
 
 
 def ngrams(widths: list[int], pad_width: int, *, preserve: bool, kind: Any = tf.int64) -> Any:
+    """Return a function that joins words to n-grams."""
+
     def function(x: Any, counts: Any) -> Any:
         counts = tf.concat([counts, [tf.shape(x)[0]]], 0)
         splits = tf.concat([[0], tf.minimum(tf.cumsum(counts), tf.shape(x)[0])], 0)
