@@ -20,6 +20,7 @@ from onnx import TensorProto, helper
 
 from yobx.verification.error_classes import subgraphs
 from yobx.verification.value_types import ValueType, value_types
+from yobx.verification.weights import light
 
 __all__ = ["Collector", "body_of", "collector", "inner_names", "values_in_order"]
 
@@ -140,9 +141,7 @@ def collector(model: onnx.ModelProto) -> Collector | None:
         for name, count in names.items()
         if count == 1 and name in types and types[name].dtype in _COLLECTED
     }
-    copy = onnx.ModelProto()
-    copy.CopyFrom(model)
-    found = Collector(copy)
+    found = Collector(light(model))
     _Threads(found, _affordable(known)).main()
     return found if found.outputs else None
 

@@ -21,6 +21,7 @@ from yobx.verification.dtypes import is_float, widen
 from yobx.verification.error_classes import node_class, subgraphs
 from yobx.verification.tolerances import Tolerances
 from yobx.verification.value_types import value_types
+from yobx.verification.weights import light
 
 __all__ = ["noisy_model"]
 
@@ -332,7 +333,7 @@ def noisy_model(
         clean: Values without noise, for their magnitudes; a list of turns for one in a body.
 
     Returns:
-        The twin, the amplification of its noise, and how many nodes are noised.
+        The twin (a light copy), the amplification of its noise, and how many nodes are noised.
     """
     dtypes = {name: found.dtype for name, found in value_types(model).items()}
     amplification = _amplification(model, dtypes)
@@ -341,8 +342,7 @@ def noisy_model(
     noise = _Noise(
         tolerances, dtypes, amplification, provider, seed, scales=scales, unrounded=unrounded
     )
-    twin = onnx.ModelProto()
-    twin.CopyFrom(model)
+    twin = light(model)
     nodes = noise.graph(model.graph.node)
     del twin.graph.node[:]
     del twin.graph.value_info[:]

@@ -35,6 +35,7 @@ from yobx.verification.shape_proof import Constraint, Form
 from yobx.verification.sources import Source
 from yobx.verification.tolerances import Tolerances
 from yobx.verification.unused_converters import Watched
+from yobx.verification.weights import light
 
 __all__ = ["Prepared", "prepare"]
 
@@ -201,7 +202,12 @@ def _load(
         plain = Session(model, provider=options.provider)
         phases.result.session = plain.raw
         try:
-            everything = Session(exposed(observed), provider=options.provider, optimise=False)
+            everything = Session(
+                exposed(light(observed), inplace=True),
+                weights=observed,
+                provider=options.provider,
+                optimise=False,
+            )
         except LoadError as error:
             report.notes.append(f"intermediate values could not be exposed: {error}")
         exposed_warnings = everything.warnings if everything is not None else []
@@ -231,7 +237,8 @@ def _inner(
     if found is None:
         return None
     try:
-        return found, Session(found.model, provider=options.provider, optimise=False)
+        session = Session(found.model, weights=model, provider=options.provider, optimise=False)
+        return found, session
     except LoadError as error:
         report = phases.result.report
         report.notes.append(f"values inside control flow could not be collected: {error}")
@@ -253,7 +260,9 @@ def _infer(model: onnx.ModelProto, phases: PhaseLog) -> Form:
             phases.fail("shapes", str(contradiction))
     if inferred is None:
         return Form(model)
-    del inferred.graph.initializer[:]  # a copy: what it states is kept, the weights are not
+    kept = onnx.ModelProto()  # what it states: the memory of weights goes with the whole message
+    del inferred.graph.initializer[:]
+    kept.CopyFrom(inferred)
     bounds = [Constraint(a, "<=", b) for a, b in context.less_equal_constraints()]
     equal = [Constraint(a, "==", b) for a, b in context.constraints()]
-    return Form(model, inferred, (*bounds, *equal))
+    return Form(model, kept, (*bounds, *equal))

@@ -17,6 +17,7 @@ from onnx import helper
 from yobx.errors import ArgumentError
 from yobx.verification.boundary import Attempt, one_line
 from yobx.verification.stderr_capture import captured_stderr
+from yobx.verification.weights import SERIAL_LIMIT, light, save_light, size
 
 __all__ = [
     "LoadError",
@@ -29,8 +30,8 @@ __all__ = [
     "observable_values",
 ]
 
-# protobuf refuses to serialise more; some room is left for what serialising adds.
-_SERIAL_LIMIT = 2**31 - 2**24
+# Larger ones are loaded from a file, so that their bytes are gone while onnxruntime parses them.
+_BYTES_LIMIT = 2**25
 _OF_A_LIBRARY = 2  # what numpy says of the dtypes of ml_dtypes; one of them has another kind
 _LOW_PRECISION = frozenset(
     {
@@ -113,6 +114,7 @@ class Session:
 
     Args:
         model: The model, or the path of a model file (needed when its weights are external data).
+        weights: The model that holds the weights where `model` is a light copy of it.
         provider: Execution provider.
         optimise: Whether the graph is optimised; off keeps every value as it is written.
         threads: Threads inside an operator; 0 lets onnxruntime choose.
@@ -130,6 +132,7 @@ class Session:
         self,
         model: onnx.ModelProto | str | Path,
         *,
+        weights: onnx.ModelProto | None = None,
         provider: str = "CPUExecutionProvider",
         optimise: bool = True,
         threads: int = 0,
@@ -152,7 +155,7 @@ class Session:
         with tempfile.TemporaryDirectory(prefix="yobx-") as folder, captured_stderr() as captured:
             with Attempt() as attempt:
                 self.raw = onnxruntime.InferenceSession(
-                    _loadable(model, Path(folder)), options, providers=[provider]
+                    _loadable(model, weights, Path(folder)), options, providers=[provider]
                 )
             if attempt.error is not None:
                 raise LoadError(one_line(attempt.error)) from attempt.error
@@ -233,18 +236,27 @@ def _from_ort(value: Any) -> Any:
 
 def fits_in_memory(model: onnx.ModelProto) -> bool:
     """Whether the model can be serialised: protobuf refuses more than 2 GB."""
-    weights = sum(len(tensor.raw_data) for tensor in model.graph.initializer)
-    return weights < _SERIAL_LIMIT and model.ByteSize() < _SERIAL_LIMIT
+    return size(model) < SERIAL_LIMIT
 
 
-def _loadable(model: onnx.ModelProto | str | Path, folder: Path) -> bytes | str:
+def _loadable(
+    model: onnx.ModelProto | str | Path, weights: onnx.ModelProto | None, folder: Path
+) -> bytes | str:
     """What onnxruntime loads: bytes, or a file when the model is too large for bytes."""
     if not isinstance(model, onnx.ModelProto):
         return str(model)
-    if fits_in_memory(model):
-        return model.SerializeToString()
-    copy = onnx.ModelProto()
-    copy.CopyFrom(model)
+    if weights is not None and _is_light(model):
+        return str(save_light(model, weights, folder))
+    if not fits_in_memory(model):
+        return str(save_light(light(model), model, folder))
+    data = model.SerializeToString()
+    if len(data) < _BYTES_LIMIT:
+        return data
     path = folder / "model.onnx"
-    onnx.save(copy, str(path), save_as_external_data=True, location="weights.bin")
+    path.write_bytes(data)
     return str(path)
+
+
+def _is_light(model: onnx.ModelProto) -> bool:
+    external = onnx.TensorProto.EXTERNAL
+    return any(tensor.data_location == external for tensor in model.graph.initializer)

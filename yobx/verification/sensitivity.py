@@ -150,7 +150,7 @@ class Sensitivity:
         )
         runs: list[dict[str, list[Any]]] = []
         try:
-            session = Session(twin, provider=self.provider, optimise=False)
+            session = Session(twin, weights=self.model, provider=self.provider, optimise=False)
             runs = [inner.turns(session.run(feeds).values) for _ in range(self.tolerances.runs)]
         except (LoadError, RunError) as error:
             self._note(f"rounding inside control flow could not be measured: {error}")
@@ -177,7 +177,10 @@ class Sensitivity:
             )
             try:
                 self._session = Session(
-                    exposed(twin, wanted, inplace=True), provider=self.provider, optimise=False
+                    exposed(twin, wanted, inplace=True),
+                    weights=self.model,
+                    provider=self.provider,
+                    optimise=False,
                 )
             except LoadError as error:
                 self._note(f"rounding could not be measured: {error}")

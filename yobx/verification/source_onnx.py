@@ -17,6 +17,7 @@ from yobx.verification.called_functions import inlined
 from yobx.verification.inputs import generate
 from yobx.verification.runner import Session, exposed, input_names
 from yobx.verification.sources import InputSpec, NamedArray, value_spec
+from yobx.verification.weights import light
 
 __all__ = ["OnnxSource", "model_inputs"]
 
@@ -117,6 +118,8 @@ class OnnxSource:
 
     def _session(self, reference: onnx.ModelProto, *, intermediates: bool) -> Session:
         if intermediates not in self._sessions:
-            model = exposed(inlined(reference)) if intermediates else reference
-            self._sessions[intermediates] = Session(model, optimise=not intermediates)
+            whole = inlined(reference) if intermediates else reference
+            model = exposed(light(whole), inplace=True) if intermediates else whole
+            session = Session(model, weights=whole, optimise=not intermediates)
+            self._sessions[intermediates] = session
         return self._sessions[intermediates]
