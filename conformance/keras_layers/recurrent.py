@@ -264,13 +264,21 @@ def _distributed() -> Iterator[Entry]:
     import keras
 
     layers = keras.layers
-    yield model("TimeDistributed", "Dense", lambda: layers.TimeDistributed(layers.Dense(3)), _STEPS)
+    free = (1,)
+    yield model(
+        "TimeDistributed",
+        "Dense",
+        lambda: layers.TimeDistributed(layers.Dense(3)),
+        _STEPS,
+        free=free,
+    )
     frames = numbers(2, 3, 6, 7, 2)
     yield model(
         "TimeDistributed",
         "Conv2D",
         lambda: layers.TimeDistributed(layers.Conv2D(3, 3)),
         frames,
+        free=free,
     )
     yield model(
         "TimeDistributed",
@@ -278,18 +286,21 @@ def _distributed() -> Iterator[Entry]:
         lambda: layers.TimeDistributed(layers.Dense(3)),
         _STEPS,
         kwargs={"mask": _HOLES},
+        free=free,
     )
     yield model(
         "TimeDistributed",
         "LSTM",
         lambda: layers.TimeDistributed(layers.LSTM(3)),
         numbers(2, 3, 5, 4),
+        free=free,
     )
     yield model(
         "TimeDistributed",
         "BatchNormalization",
         lambda: layers.TimeDistributed(layers.BatchNormalization()),
         _STEPS,
+        free=free,
     )
 
 

@@ -11,6 +11,7 @@ from yobx.errors import ArgumentError, ConversionError
 from yobx.tensorflow.arguments import CallArguments, InputLeaf
 from yobx.tensorflow.source import Declared, ModelSource
 from yobx.tensorflow.structure import flatten_with_path, path_text, rebuild
+from yobx.tensorflow.time_distributed import steps_are_counted
 
 __all__ = ["is_keras_layer", "keras_source"]
 
@@ -273,7 +274,8 @@ def _unchanged(layers: list[Any]) -> Iterator[None]:
     """
     before = [dict(vars(layer)) for layer in layers]
     try:
-        yield
+        with steps_are_counted(layers):
+            yield
     finally:
         for layer, attributes in zip(layers, before, strict=True):
             now = vars(layer)

@@ -76,3 +76,16 @@ def test_elements_of_different_sizes_are_not_filled_up() -> None:
     assert np.array_equal(session.run(None, {"x": one})[0], written(one))
     with pytest.raises(onnxruntime.capi.onnxruntime_pybind11_state.InvalidArgument):
         session.run(None, {"x": np.ones((4, 3), np.float32)})
+
+
+def test_lists_of_lists_are_refused() -> None:
+    def listed(x: Any) -> Any:
+        inner = tf.raw_ops.TensorListFromTensor(tensor=x, element_shape=[3])
+        outer = tf.raw_ops.TensorListReserve(
+            element_shape=-1, num_elements=2, element_dtype=tf.variant
+        )
+        outer = tf.raw_ops.TensorListSetItem(input_handle=outer, index=0, item=inner)
+        return tf.raw_ops.TensorListLength(input_handle=outer), x
+
+    with pytest.raises(UnsupportedAttributeError, match="element_dtype=variant"):
+        to_onnx(tf.function(listed), (np.ones((2, 3), np.float32),))

@@ -21,7 +21,11 @@ _LAST = np.array([np.iinfo(np.int64).max], np.int64)
 
 
 def _zero(op: Any) -> np.ndarray[Any, Any]:
-    dtype = numpy_dtype(element_type(op.get_attr("element_dtype").as_numpy_dtype))
+    """Return what an element holds that was never written."""
+    kind = op.get_attr("element_dtype")
+    if kind.name in ("variant", "resource"):
+        unsupported(op, "the elements of a list are tensors", f"element_dtype={kind.name}")
+    dtype = numpy_dtype(element_type(kind.as_numpy_dtype))
     return np.array("", object) if dtype.kind == "O" else np.array(0, dtype)
 
 
