@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import keras
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -171,3 +172,54 @@ def test_a_table_that_is_changed_is_refused() -> None:
     for function in (changed, emptied):
         with pytest.raises(ConversionError, match="nor tables"):
             to_onnx(tf.function(function), (words,))
+
+
+def _frozen(function: Any, *specs: Any) -> Any:
+    """A graph whose branches and loops are functions of its library."""
+    from tensorflow.python.framework.convert_to_constants import convert_variables_to_constants_v2
+
+    concrete = tf.function(function).get_concrete_function(*specs)
+    return convert_variables_to_constants_v2(concrete, lower_control_flow=False)
+
+
+def test_branches_and_loops_of_the_library() -> None:
+    weights = tf.Variable(data(3, 3))
+
+    def function(x: Any, n: Any) -> Any:
+        def turn(i: Any, y: Any) -> Any:
+            larger = tf.cond(tf.reduce_sum(y) > 0, lambda: y * 0.5, lambda: y - 1.0)
+            return i + 1, tf.nn.relu(larger @ weights) + 1.0
+
+        return tf.while_loop(lambda i, y: i < n, turn, [0, x])[1]
+
+    spec = tf.TensorSpec([None, 3], tf.float32, "x"), tf.TensorSpec([], tf.int32, "n")
+    frozen = _frozen(function, *spec)
+    results = [tensor.name for tensor in frozen.outputs]
+    onx = to_onnx(load_graph_def(frozen.graph.as_graph_def(), ["x", "n"], results))
+    for turns in (0, 1, 4):
+        count = np.array(turns, np.int32)
+        agree(onx, [function(tf.constant(X), tf.constant(count))], X, count, rtol=1e-4)
+
+
+def test_a_recurrent_layer_of_the_library_is_one_node() -> None:
+    inputs = keras.Input((None, 4))
+    model = keras.Model(inputs, keras.layers.LSTM(3)(inputs))
+    frozen = _frozen(lambda x: model(x), tf.TensorSpec([None, None, 4], tf.float32, "x"))
+    result = frozen.outputs[0].name
+    onx = to_onnx(load_graph_def(frozen.graph.as_graph_def(), ["x"], [result]))
+    assert "LSTM" in [node.op_type for node in onx.graph.node]
+    agree(onx, [model(data(2, 5, 4))], data(2, 5, 4))
+
+
+def test_functions_that_are_operations() -> None:
+    """tf.nn.ctc_loss is made of functions of TensorFlow 1."""
+    labels = tf.constant([[1, 2, 1], [3, 1, 0]])
+
+    def function(logits: Any) -> Any:
+        return tf.nn.ctc_loss(
+            labels, logits, tf.constant([3, 2]), tf.constant([6, 5]), False, blank_index=0
+        )
+
+    logits = data(2, 6, 4)
+    onx = to_onnx(tf.function(function), (logits,), dynamic_shapes=({},))
+    agree(onx, [function(logits)], logits, rtol=1e-4)

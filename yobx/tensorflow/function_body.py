@@ -7,7 +7,7 @@ from typing import Any
 
 from yobx.errors import InternalError
 from yobx.tensorflow.conversion import Conversion, current_conversion
-from yobx.tensorflow.graph_walk import CALLS, function_graph, needed_operations
+from yobx.tensorflow.graph_walk import called_function, function_graph, needed_operations
 from yobx.xbuilder import GraphBuilder
 
 __all__ = ["convert_function_body", "convert_operations"]
@@ -98,8 +98,8 @@ def convert_operations(
             g.alias(op.outputs[0].name, op.inputs[0].name)
         elif op.type == "Identity" and op.inputs[0].dtype.name == "resource":
             _bind(g, conversion, op.outputs[0].name, op.inputs[0].name)
-        elif op.type in CALLS and op.type not in conversion.extra_converters:
-            _inline(g, op, conversion)
+        elif op.type not in conversion.extra_converters and (name := called_function(op)):
+            _inline(g, op, name, conversion)
         else:
             outputs = [tensor.name for tensor in op.outputs]
             if local:
@@ -113,9 +113,9 @@ def convert_operations(
             conversion.on_op(op)
 
 
-def _inline(g: GraphBuilder, op: Any, conversion: Conversion) -> None:
+def _inline(g: GraphBuilder, op: Any, function: str, conversion: Conversion) -> None:
     name = conversion.place(op.name)
-    body = function_graph(op.graph, op.get_attr("f").name)
+    body = function_graph(op.graph, function)
     with g.provenance(op=op.type, name=name, layer=conversion.layers.path(name)):
         values = convert_function_body(
             g, body, [tensor.name for tensor in op.inputs], prefix=op.name

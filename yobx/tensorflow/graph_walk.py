@@ -11,6 +11,7 @@ from yobx.errors import ConversionError
 __all__ = [
     "CALLS",
     "NestedBody",
+    "called_function",
     "function_graph",
     "needed_operations",
     "nested_bodies",
@@ -74,24 +75,76 @@ def function_graph(graph: Any, name: str) -> Any:
         A ``FuncGraph``.
 
     Raises:
-        ConversionError: If the graph does not hold such a function, or it is one of TensorFlow 1.
+        ConversionError: If the graph does not hold such a function.
     """
+    found = _find(graph, name)
+    if found is None:
+        raise ConversionError(
+            f"A function that an operation calls is part of the graph. Received: {name!r}, which "
+            "is not. Save the model again with all its functions."
+        )
+    holder, function = found
+    return function.graph if hasattr(function, "graph") else _read(holder, name, function)
+
+
+def called_function(op: Any) -> str | None:
+    """Returns the name of the function that an operation calls, ``None`` if it is no call.
+
+    Graphs of TensorFlow 1 call a function by an operation whose type is the function's name.
+
+    Args:
+        op: Operation.
+    """
+    if op.type in CALLS:
+        return str(op.get_attr("f").name)
+    return str(op.type) if _find(op.graph, op.type) is not None else None
+
+
+def _find(graph: Any, name: str) -> tuple[Any, Any] | None:
+    """Returns a function, and which of a graph and those around it holds it."""
     holder = graph
     while holder is not None:
         function = holder._get_function(name)
-        if function is not None and not hasattr(function, "graph"):
-            raise ConversionError(
-                "A function that an operation calls is made by tf.function. Received: "
-                f"{name!r}, which TensorFlow 1's Defun made, as tf.nn.ctc_loss does inside. "
-                "Convert the model without that part."
-            )
         if function is not None:
-            return function.graph
+            return holder, function
         holder = getattr(holder, "outer_graph", None)
-    raise ConversionError(
-        f"A function that an operation calls is part of the graph. Received: {name!r}, which is "
-        "not. Save the model again with all its functions."
-    )
+    return None
+
+
+#: Attribute of a graph that holds the functions that were read for it.
+_READ = "_yobx_function_graphs"
+
+
+def _read(holder: Any, name: str, function: Any) -> Any:
+    """Returns the graph of a function that is there as a ``FunctionDef`` only, always the same.
+
+    Such are the functions of a ``GraphDef``, and those that TensorFlow 1's ``Defun`` makes.
+    """
+    from tensorflow.python.framework.function_def_to_graph import function_def_to_graph
+
+    known: dict[str, Any] | None = getattr(holder, _READ, None)
+    if known is None:
+        known = {}
+        setattr(holder, _READ, known)
+    if name not in known:
+        definition = function.definition
+        with holder.as_default():
+            known[name] = function_def_to_graph(
+                definition, input_shapes=_argument_shapes(definition)
+            )
+    return known[name]
+
+
+def _argument_shapes(definition: Any) -> list[Any]:
+    """Returns the shapes of the arguments, as far as the definition states them."""
+    import tensorflow as tf
+
+    found = []
+    for index in range(len(definition.signature.input_arg)):
+        stated = definition.arg_attr[index].attr if index in definition.arg_attr else {}
+        shapes = stated["_output_shapes"].list.shape if "_output_shapes" in stated else []
+        found.append(tf.TensorShape(shapes[0] if shapes else None))
+    return found
 
 
 @dataclass(frozen=True)
@@ -100,7 +153,7 @@ class NestedBody:
 
     Attributes:
         op: The operation.
-        attribute: Attribute that names the function, for example ``"body"``.
+        attribute: Attribute that names the function, for example ``"body"``; ``"f"`` for a call.
         graph: Graph of the function.
     """
 
@@ -118,6 +171,10 @@ def nested_bodies(op: Any) -> Iterator[NestedBody]:
     Yields:
         One entry per function.
     """
+    called = called_function(op)
+    if called is not None:
+        yield NestedBody(op, "f", function_graph(op.graph, called))
+        return
     for attribute in _function_attributes(op):
         value = op.get_attr(attribute)
         for item in value if isinstance(value, list | tuple) else [value]:

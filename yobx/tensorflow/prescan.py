@@ -8,7 +8,7 @@ from typing import Any
 
 from yobx.errors import ConversionError, OpOccurrence, UnsupportedOpError
 from yobx.tensorflow.graph_defs import TABLE_FILLERS, TABLES
-from yobx.tensorflow.graph_walk import CALLS, needed_operations, nested_bodies
+from yobx.tensorflow.graph_walk import called_function, needed_operations, nested_bodies
 from yobx.tensorflow.layers import LayerIndex
 from yobx.tensorflow.refused_ops import class_of
 from yobx.tensorflow.register import TF_OP_CONVERTERS
@@ -19,7 +19,7 @@ __all__ = ["check_convertible"]
 _MAX_PLACES = 4
 
 #: Handled by the walk itself.
-_BUILT_IN = CALLS | {"Placeholder", "PlaceholderWithDefault", "NoOp"}
+_BUILT_IN = {"Placeholder", "PlaceholderWithDefault", "NoOp"}
 
 #: Operations that write to a variable or to a table.
 _WRITES = (
@@ -110,6 +110,7 @@ def check_convertible(
         if op.type not in TF_OP_CONVERTERS
         and op.type not in extra_converters
         and op.type not in _BUILT_IN
+        and called_function(op) is None
     ]
     if unsupported:
         raise UnsupportedOpError(_unsupported_message(unsupported, extra_converters), unsupported)
