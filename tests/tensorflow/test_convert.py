@@ -195,6 +195,22 @@ def test_unused_inputs_and_inputs_that_are_outputs() -> None:
     agree(onx, [data(3), data(3)], data(3), data(4, 2))
 
 
+def test_outputs_with_names_of_operators_and_variables() -> None:
+    class Model(tf.Module):
+        def __init__(self):
+            self.scale = tf.Variable(data(3), name="Mul")
+
+        @tf.function
+        def __call__(self, x):
+            chosen = tf.cond(tf.reduce_sum(x) > 0, lambda: x * 2, lambda: x)
+            return {"Identity": chosen, "Mul": x * self.scale, "Shape": tf.shape(x)}
+
+    model = Model()
+    onx = to_onnx(model, (data(2, 3),))
+    assert names_of(onx)[1] == ["Identity", "Mul", "Shape"]
+    agree(onx, [model(data(2, 3))[name] for name in names_of(onx)[1]], data(2, 3))
+
+
 def test_target_opset() -> None:
     for opset in (18, 21, 22):
         onx = to_onnx(_dense(), (data(5, 4),), target_opset=opset)

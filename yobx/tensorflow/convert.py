@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -239,16 +239,19 @@ def _convert_concrete_function(
         on_op=progress.advance,
     )
     operations = needed_operations(function.outputs)
+    output_names, results = name_outputs(traced.source, function, traced.names)
     check_names("inputs_as_nchw", options.inputs_as_nchw, traced.names)
+    check_names("outputs_as_nchw", options.outputs_as_nchw, output_names)
+    for name in output_names:
+        g.unique_name(name)  # so that no other value gets it
     _declare_inputs(g, traced, options.inputs_as_nchw)
     with conversion.active(), conversion.inside(function.graph, "", {}):
-        _declare_captures(g, traced, set(operations), conversion)
+        taken = {*traced.names, *output_names}
+        _declare_captures(g, traced, set(operations), conversion, taken)
         total = sum(op.type not in {"Placeholder", "NoOp"} for op in operations)
         with progress.stage("converting"), progress.operations(total):
             convert_operations(g, function.outputs, conversion, local=False)
     conversion.tell_unknown()
-    output_names, results = name_outputs(traced.source, function, traced.names)
-    check_names("outputs_as_nchw", options.outputs_as_nchw, output_names)
     for name, tensor in zip(output_names, function.outputs, strict=True):
         _declare_output(g, name, tensor, channels_first=name in options.outputs_as_nchw)
     structure = {
@@ -301,7 +304,11 @@ def _declare_inputs(g: GraphBuilder, traced: _Traced, channels_first: Sequence[s
 
 
 def _declare_captures(
-    g: GraphBuilder, traced: _Traced, needed: set[Any], conversion: Conversion
+    g: GraphBuilder,
+    traced: _Traced,
+    needed: set[Any],
+    conversion: Conversion,
+    taken: Collection[str],
 ) -> None:
     for capture in captures_of(traced.function, needed, traced.source.variable_names):
         if capture.value is None:
@@ -315,7 +322,7 @@ def _declare_captures(
                 "make the random numbers an input."
             )
         name = capture.name
-        if g.has_name(name) or name in traced.names:
+        if g.has_name(name) or name in taken:
             name = g.unique_name(name)
         value = to_pairs(capture.value) if capture.tensor.dtype.is_complex else capture.value
         g.alias(capture.tensor.name, g.make_initializer(name, value))
