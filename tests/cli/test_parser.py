@@ -50,3 +50,8 @@ def test_usage_errors(arguments: list[str], capsys: pytest.CaptureFixture[str]) 
         build_parser().parse_args(arguments)
     assert caught.value.code == ExitCode.USAGE
     assert "usage: yobx" in capsys.readouterr().err
+
+
+def test_options_are_written_in_full() -> None:
+    with pytest.raises(SystemExit):
+        build_parser().parse_args(["convert", "m.pb", "-o", "x.onnx", "--outputs", "y"])

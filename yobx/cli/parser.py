@@ -51,6 +51,7 @@ def build_parser() -> argparse.ArgumentParser:
         prog="yobx",
         description="Convert Keras, TensorFlow and JAX models to ONNX, and check the result.",
         epilog=_EXAMPLES,
+        allow_abbrev=False,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"yobx {__version__}")
@@ -73,6 +74,7 @@ def _command(
         help=summary,
         description=summary[0].upper() + summary[1:] + ".",
         epilog=epilog,
+        allow_abbrev=False,  # the start of an option would be another one in a later version
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     shown = parser.add_argument_group("what is shown")
