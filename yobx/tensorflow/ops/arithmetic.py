@@ -20,7 +20,16 @@ from yobx.lowering.integers import (
 from yobx.lowering.legalise import legal
 from yobx.tensorflow.ops import _complex
 from yobx.tensorflow.ops._complex import COMPLEX, with_complex
-from yobx.tensorflow.ops._op import BOOL, FLOATS, FLOATS32, INTS, NUMBERS, UINTS, constant
+from yobx.tensorflow.ops._op import (
+    BOOL,
+    FLOATS,
+    FLOATS32,
+    INTS,
+    NUMBERS,
+    UINTS,
+    constant,
+    unsupported,
+)
 from yobx.tensorflow.ops._patterns import match_gelu
 from yobx.tensorflow.register import register_tf_op_converter
 from yobx.xbuilder import GraphBuilder
@@ -152,6 +161,13 @@ def convert_pow(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: An
     if exponent is not None and exponent.ndim == 0 and exponent == 2:
         return str(legal(g).Mul(x, x, outputs=outputs[:1], name=op.name))
     if not op.inputs[0].dtype.is_floating:
+        if exponent is not None and (exponent < 0).any():
+            unsupported(
+                op,
+                "TensorFlow has no negative power of an integer",
+                f"y={exponent.tolist()}",
+                "Cast to a float type first.",
+            )
         return integer_power(g, x, y, outputs=outputs[:1], name=op.name)
     return str(legal(g).Pow(x, y, outputs=outputs[:1], name=op.name))
 
