@@ -102,6 +102,15 @@ def test_inputs_of_one_symbol_are_resized_together():
     assert (other[0] != new_x).any()
 
 
+def test_a_matrix_with_one_symbol_for_both_axes_stays_invertible():
+    target = unary("Identity", ["B", "N", "N"])
+    x = np.random.default_rng(0).normal(size=(2, 4, 4)).astype("f4")
+    (new,) = resized(axes_of_inputs(target), [x], bindings_of(target, x)[0], seed=0)
+    size = new.shape[-1]
+    assert size > 4
+    assert (np.linalg.matrix_rank(new) == size).all()
+
+
 def test_an_empty_batch_is_a_binding_of_its_own():
     x = np.ones((2, 16), np.float32)
     report = check_conversion(network(), (x,), reference=network(), bindings=["zeros"])

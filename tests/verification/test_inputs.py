@@ -35,6 +35,45 @@ def test_the_range_is_kept():
     assert big.max() <= image.max() + 1e-3
 
 
+@pytest.mark.parametrize("have", [1, 2, 4, 6])
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_square_matrices_stay_positive_definite(have, dtype):
+    root = np.random.default_rng(have).normal(size=(3, have, have + 1))
+    matrices = (root @ root.swapaxes(-1, -2)).astype(dtype)
+    big = resize(matrices, (3, 11, 11), np.random.default_rng(0), [1])
+    np.testing.assert_allclose(big, big.swapaxes(-1, -2), rtol=1e-6)
+    assert np.linalg.eigvalsh(big).min() > 0
+    assert np.abs(big).max() <= np.abs(matrices).max() * (1 + 1e-6)
+    np.testing.assert_array_equal(big[:, :have, :have], matrices)
+
+
+def test_square_matrices_stay_hermitian_as_pairs():
+    root = np.random.default_rng(0).normal(size=(4, 5)) + 1j * np.random.default_rng(1).normal(
+        size=(4, 5)
+    )
+    matrix = root @ root.conj().T
+    pairs = np.stack([matrix.real, matrix.imag], axis=-1)
+    big = resize(pairs, (7, 7, 2), np.random.default_rng(0), [0])
+    assert np.linalg.eigvalsh(big[..., 0] + 1j * big[..., 1]).min() > 0
+    np.testing.assert_allclose(big[..., 1], -big[..., 1].T, atol=1e-12)
+
+
+@pytest.mark.parametrize("size", [5, 7, 13])
+def test_square_matrices_stay_invertible(size):
+    plain = np.random.default_rng(3).normal(size=(4, 4))
+    skew = plain - plain.T
+    for matrix in (plain, skew, -plain @ plain.T):
+        big = resize(matrix, (size, size), np.random.default_rng(size), [0])
+        assert np.linalg.cond(big) < 1e3 * np.linalg.cond(matrix)
+        assert np.linalg.matrix_rank(grown(matrix, size, size)) == 4
+
+
+def test_square_masks_stay_masks():
+    mask = np.tri(3, dtype=np.float32)
+    big = resize(mask, (7, 7), np.random.default_rng(0), [0])
+    assert set(np.unique(big)) <= {0.0, 1.0}
+
+
 def test_masks_stay_masks():
     mask = np.array([[1.0, 0.0, 1.0]], np.float32)
     assert set(np.unique(grown(mask, 5, 7))) <= {0.0, 1.0}

@@ -161,8 +161,19 @@ def resized(
             binding.sizes.get(dim, have) if isinstance(dim, str) else have
             for dim, have in zip(axis.dims, np.shape(array), strict=True)
         ]
-        result.append(resize(array, shape, np.random.default_rng([seed, position])))
+        rng = np.random.default_rng([seed, position])
+        result.append(resize(array, shape, rng, _squares(axis.dims)))
     return result
+
+
+def _squares(dims: Sequence[int | str | None]) -> list[int]:
+    """Axes with the symbol of the next one, the last ones first, each axis once."""
+    found: list[int] = []
+    for axis in reversed(range(len(dims) - 1)):
+        one, other = dims[axis], dims[axis + 1]
+        if isinstance(one, str) and one == other and axis + 1 not in found:
+            found.append(axis)
+    return found
 
 
 def _sample_sizes(axes: Sequence[InputAxes], sample: Sequence[NDArray[Any]]) -> dict[str, int]:

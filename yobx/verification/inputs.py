@@ -57,22 +57,32 @@ def _draw(rng: np.random.Generator, dtype: np.dtype[Any], shape: tuple[int, ...]
     return rng.integers(0, most, shape).astype(dtype)
 
 
-def resize(array: NDArray[Any], shape: Sequence[int], rng: np.random.Generator) -> NDArray[Any]:
+def resize(
+    array: NDArray[Any],
+    shape: Sequence[int],
+    rng: np.random.Generator,
+    squares: Sequence[int] = (),
+) -> NDArray[Any]:
     """Brings an array to another size, along any axes, with values the original could have held.
 
     Integers, bools and strings are taken from the array (token ids stay valid). Floats are mixed
     between two random places, so that no two rows are equal and the range is kept; arrays of
-    whole-numbered floats are taken, as masks and ids must stay what they are.
+    whole-numbered floats are taken, as masks and ids must stay what they are. A square matrix of
+    floats stays invertible, symmetric or positive definite if it is.
 
     Args:
         array: Sample input.
         shape: New sizes, of the same rank.
         rng: Source of randomness.
+        squares: Axes that are, with the next one, those of square matrices; no two are neighbours.
 
     Returns:
         The array itself when nothing changes.
     """
     result = np.asarray(array)
+    if _is_mixed(result):
+        for axis in squares:
+            result = _grown_matrix(result, axis, shape[axis], rng)
     for axis, size in enumerate(shape):
         have = result.shape[axis]
         if size == have:
@@ -93,7 +103,7 @@ def _grown(array: NDArray[Any], axis: int, size: int, rng: np.random.Generator) 
     extra = size - have
     places = rng.integers(0, have, extra)
     first = np.take(array, places, axis=axis)
-    if is_float(array.dtype) and not _whole(array):
+    if _is_mixed(array):
         wide: np.dtype[Any] = np.dtype(np.complex128 if array.dtype.kind == "c" else np.float64)
         # Another place where there is one; a single place is moved towards the mean.
         others = (places + rng.integers(1, max(have, 2), extra)) % have
@@ -104,6 +114,44 @@ def _grown(array: NDArray[Any], axis: int, size: int, rng: np.random.Generator) 
         first = first.astype(wide) * weight + np.asarray(other).astype(wide) * (1.0 - weight)
     grown: NDArray[Any] = np.concatenate([array, first.astype(array.dtype)], axis=axis)
     return grown
+
+
+def _grown_matrix(
+    array: NDArray[Any], axis: int, size: int, rng: np.random.Generator
+) -> NDArray[Any]:
+    """Larger matrices over two axes, ``P A P'`` with other elements on the new diagonal.
+
+    A row of ``P`` that is new mixes two rows, so that ``P A P'`` is no more invertible. With the
+    largest element of A's diagonal on the new one it is, and if A is positive definite, so is it:
+    a mixture ``w`` has ``w A w' < max(diagonal)`` then.
+    """
+    have = array.shape[axis]
+    if have in (0, size) or size < have:
+        return array
+    extra = np.arange(size - have)
+    places = rng.integers(0, have, len(extra))
+    others = (places + rng.integers(1, max(have, 2), len(extra))) % have
+    weight = rng.uniform(0.1, 0.9, len(extra))
+    mixed = np.zeros((len(extra), have))
+    mixed[extra, places] = weight
+    if have > 1:
+        mixed[extra, others] = 1.0 - weight
+    rows = np.concatenate([np.eye(have), mixed])
+    wide: np.dtype[Any] = np.dtype(np.complex128 if array.dtype.kind == "c" else np.float64)
+    matrices = np.moveaxis(array.astype(wide), (axis, axis + 1), (-2, -1))
+    grown = rows @ matrices @ rows.T
+    diagonal = np.diagonal(matrices, axis1=-2, axis2=-1)
+    if not diagonal.any():
+        diagonal = matrices.reshape(*diagonal.shape[:-1], -1)
+    largest = np.argmax(np.abs(diagonal), axis=-1, keepdims=True)
+    grown[..., have + extra, have + extra] = np.take_along_axis(diagonal, largest, axis=-1)
+    placed: NDArray[Any] = np.moveaxis(grown, (-2, -1), (axis, axis + 1))
+    return placed.astype(array.dtype)
+
+
+def _is_mixed(array: NDArray[Any]) -> bool:
+    """Whether new elements may lie between those that are there."""
+    return is_float(array.dtype) and not _whole(array)
 
 
 def _whole(array: NDArray[Any]) -> bool:
