@@ -10,8 +10,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax import lax
+from jax.extend.core import Primitive
+from jax.interpreters import mlir
+from jaxlib.mlir.dialects import stablehlo as hlo
 
-from tests.stablehlo.jax_cases import Case, check_static, check_symbolic, normal, whole
+from tests.stablehlo.jax_cases import Case, check_static, check_symbolic, normal, run, whole
+from yobx.jax import to_onnx
 
 N = ({0: "n"},)
 EDGES = np.array([0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 1e-30, -3e30, np.inf, -np.inf, np.nan])
@@ -192,3 +196,37 @@ def test_an_outer_sum_needs_no_expand() -> None:
     )
     check_static(case)
     check_symbolic(case)
+
+
+def _power() -> Callable[..., Any]:
+    """The operation on integers, which no function of JAX binds as such."""
+    primitive = Primitive("integer_power_of_hlo")
+    primitive.def_abstract_eval(lambda x, y: x)
+    mlir.register_lowering(primitive, lambda ctx, x, y: [hlo.power(x, y)])
+    return primitive.bind
+
+
+@pytest.mark.parametrize("known", [True, False], ids=["constant", "input"])
+@pytest.mark.parametrize("dtype", [*INTS, "int64", "uint64"])
+def test_integer_powers_read_six_bits_of_the_exponent(dtype: str, known: bool) -> None:
+    bind = _power()
+    exponents = np.array([0, 1, 2, 7, 31, 62, 63, 64, 65, 66, 100, 127], dtype)
+    if not dtype.startswith("u"):
+        exponents = np.concatenate([exponents, np.array([-1, -2, -63, -64, -65], dtype)])
+    bases = np.array([0, 1, 2, 3, 5] + [-1, -3] * (not dtype.startswith("u")), dtype)
+    x, y = (np.ascontiguousarray(a) for a in np.broadcast_arrays(bases[:, None], exponents))
+    with jax.enable_x64(True):
+        function = jax.jit((lambda a: bind(a, jnp.asarray(y))) if known else bind)
+        args = (x,) if known else (x, y)
+        want = np.asarray(function(*args))
+        (got,) = run(to_onnx(function, args, dynamic_shapes={}), args)
+    np.testing.assert_array_equal(got, want)
+
+
+@pytest.mark.parametrize("exponent", [3, 63, 64, 67])
+def test_integer_powers_of_one_exponent(exponent: int) -> None:
+    bind = _power()
+    x = np.array([0, 1, 2, 3, -1, -5], np.int32)
+    function = jax.jit(lambda a: bind(a, jnp.full((6,), exponent, jnp.int32)))
+    (got,) = run(to_onnx(function, (x,), dynamic_shapes={}), (x,))
+    np.testing.assert_array_equal(got, np.asarray(function(x)))

@@ -121,7 +121,10 @@ def _nonzero_divisor(op: Op, y: str) -> tuple[str | None, str]:
 
 @register_stablehlo_op_converter("stablehlo.power")
 def convert_power(g: GraphBuilder, op: Op) -> Tensor:
-    """``x ** y``; integers by repeated squaring, as XLA does, so that overflow wraps."""
+    """``x ** y``; integers by repeated squaring, as XLA does, so that overflow wraps.
+
+    XLA reads six bits of an integer exponent that is not negative, and so does the model.
+    """
     x, y = op.compacts()
     if not _is_integer(op):
         constant = op.constant(1)
@@ -131,9 +134,16 @@ def convert_power(g: GraphBuilder, op: Op) -> Tensor:
     return op.elementwise(_integer_power(g, op, x, y))
 
 
+_LARGEST_EXPONENT = 63
+
+
 def _integer_power(g: GraphBuilder, op: Op, base: str, exponent: str) -> str:
-    result = integers.integer_power(g, base, exponent)
     constant = op.constant(1)
+    if constant is None or np.any(constant > _LARGEST_EXPONENT):
+        low = op.emit.Mod(exponent, op.scalar(_LARGEST_EXPONENT + 1))
+    else:
+        low = exponent
+    result = integers.integer_power(g, base, low)
     if op.out_dtype().kind == "u" or (constant is not None and np.all(constant >= 0)):
         return result
     # a negative exponent: 1 / x truncated
