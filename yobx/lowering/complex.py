@@ -12,6 +12,14 @@ from yobx.onnx_optim import TensorType
 from yobx.xbuilder import GraphBuilder
 
 from .casts import cast
+from .fourier import (
+    LONGEST_PRODUCT,
+    chirp_transform,
+    matrix_transform,
+    one_sided,
+    one_sided_inverse,
+    onnx_dft,
+)
 from .legalise import legal
 from .shapes import Dim, axis_size, dims, join_dims
 from .transcendental import const
@@ -85,29 +93,21 @@ def exponential(g: GraphBuilder, x: str, outputs: list[str] | None = None) -> st
     return pack(g, cosine, sine, outputs)
 
 
-def _dft(g: GraphBuilder, x: str, axis: int, **flags: Any) -> str:
-    """Emit ``DFT`` over one axis, counted from the end and before the pairs."""
-    wide = g.op.Unsqueeze(x, np.array([0], np.int64))
-    place = (g.get_rank(wide) or 0) - 1 + axis
-    if g.opset("") >= 20:
-        done = g.op.DFT(wide, None, np.array(place, np.int64), **flags)
-    else:
-        done = g.op.DFT(wide, axis=place, **flags)
-    return str(g.op.Squeeze(done, np.array([0], np.int64)))
+def _transform(g: GraphBuilder, x: str, axis: int, kind: TensorType, *, inverse: bool) -> str:
+    """Emit the transform over one axis for a source of type ``kind``.
 
-
-def _inverse_dft(g: GraphBuilder, x: str, axis: int, kind: TensorType) -> str:
-    """Emit the inverse ``DFT`` for a source of type ``kind``.
-
-    onnxruntime rounds one over the length to float32, which float64 notices: there, the inverse is
-    the conjugate of the transform of the conjugate.
+    onnxruntime rounds one over the length to float32, which float64 notices: of lengths that are
+    not known the inverse is the conjugate of the transform of the conjugate.
     """
     length = axis_size(g, x, (g.get_rank(x) or 0) - 1 + axis)
-    if kind is not TensorType.kDouble or not _is_inexact([length]):
-        return _dft(g, x, axis, inverse=1)
-    done = _dft(g, conjugate(g, x), axis)
-    if isinstance(length, int):
-        return str(g.op.Div(done, const(g, x, [length, -length])))
+    if isinstance(length, int) and _is_inexact([length]):
+        if length <= LONGEST_PRODUCT:
+            return matrix_transform(g, x, axis, length, inverse=inverse)
+        if kind is TensorType.kDouble:
+            return chirp_transform(g, x, axis, length, inverse=inverse)
+    if isinstance(length, int) or kind is not TensorType.kDouble or not inverse:
+        return onnx_dft(g, x, axis, inverse=int(inverse))
+    done = onnx_dft(g, conjugate(g, x), axis)
     return str(g.op.Div(conjugate(g, done), cast(g, length, kind)))
 
 
@@ -145,7 +145,7 @@ def fft(
     done = _exact(g, x, lengths)
     with _told(g, x, lengths):
         for axis in axes:
-            done = _inverse_dft(g, done, axis, kind) if inverse else _dft(g, done, axis)
+            done = _transform(g, done, axis, kind, inverse=inverse)
     return cast(g, done, g.get_type(x))
 
 
@@ -170,8 +170,20 @@ def rfft(g: GraphBuilder, x: str, sizes: Sequence[Dim]) -> str:
         x = fit_axis(g, x, i - len(sizes), size, 0)
     axes = [-i for i in range(1, len(sizes) + 1)]
     with _told(g, x, sizes):
-        pairs = _dft(g, _exact(g, str(g.op.Unsqueeze(x, _LAST)), sizes), -1, onesided=1)
-        return cast(g, fft(g, pairs, axes[1:], inverse=False), g.get_type(x))
+        pairs = _one_sided(g, _exact(g, x, sizes), sizes[-1], g.get_type(x))
+        return cast(g, fft(g, pairs, axes[1:], inverse=False, kind=g.get_type(x)), g.get_type(x))
+
+
+def _one_sided(g: GraphBuilder, x: str, size: Dim, kind: TensorType) -> str:
+    """Emit the first half of the transform of a real tensor over its last axis."""
+    if _is_inexact([size]) and isinstance(size, int):
+        if size <= LONGEST_PRODUCT:
+            return one_sided(g, x, size)
+        if kind is TensorType.kDouble:
+            both = pack(g, x, str(g.op.Mul(x, const(g, x, 0))))
+            whole = chirp_transform(g, both, -1, size, inverse=False)
+            return fit_axis(g, whole, -1, size // 2 + 1, 1)
+    return onnx_dft(g, str(g.op.Unsqueeze(x, _LAST)), -1, onesided=1)
 
 
 def irfft(g: GraphBuilder, x: str, sizes: Sequence[Dim]) -> str:
@@ -189,9 +201,11 @@ def irfft(g: GraphBuilder, x: str, sizes: Sequence[Dim]) -> str:
         x = _exact(g, x, sizes)
         others = [-i for i in range(2, len(sizes) + 1)]
         x = fft(g, x, others, inverse=True, kind=dtype)
+        if isinstance(last, int) and _is_inexact([last]) and last <= LONGEST_PRODUCT:
+            return cast(g, one_sided_inverse(g, x, last), dtype)
         place = np.array([(g.get_rank(x) or 0) - 2], np.int64)
         # The other half is the mirrored conjugate: elements (n - 1) // 2 down to 1.
         top = g.op.Div(g.op.Sub(length, one), two)
         mirrored = g.op.Slice(x, top, np.array([0], np.int64), place, np.array([-1], np.int64))
         whole = g.op.Concat(x, conjugate(g, mirrored), axis=-2)
-        return cast(g, parts(g, _inverse_dft(g, str(whole), -1, dtype))[0], dtype)
+        return cast(g, parts(g, _transform(g, str(whole), -1, dtype, inverse=True))[0], dtype)

@@ -166,3 +166,23 @@ def test_inverse_transforms_keep_every_digit_of_float64(length: int) -> None:
             check_static(case)
             model = to_onnx(case.function, case.make(2), dynamic_shapes=N)
             agree(case, run(model, case.make(2)), case.make(2))
+
+
+@pytest.mark.parametrize("length", [6, 17, 65, 100])
+def test_transforms_of_any_length_are_as_exact_as_jax(length: int) -> None:
+    both = numbers(3, length, dtype=np.complex128)
+    half = both[:, : length // 2 + 1]
+    functions = {
+        "FFT": (both, np.fft.fft),
+        "IFFT": (both, np.fft.ifft),
+        "RFFT": (both.real.copy(), np.fft.rfft),
+        "IRFFT": (half, lambda x: np.fft.irfft(x, length)),
+    }
+    for kind, (x, function) in functions.items():
+        with jax.enable_x64(True):
+            model = to_onnx(lambda a, k=kind: lax.fft(a, k, (length,)), (x,), dynamic_shapes={})
+        want = function(x.astype(np.longdouble if x.dtype.kind == "f" else np.clongdouble))
+        pairs = np.stack([x.real, x.imag], axis=-1) if x.dtype.kind == "c" else x
+        (got,) = run(model, (pairs,))
+        got = got[..., 0] + 1j * got[..., 1] if want.dtype.kind == "c" else got
+        assert np.abs(got - want).max() <= 8 * np.finfo(np.float64).eps * np.abs(want).max()

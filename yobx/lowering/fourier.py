@@ -1,0 +1,125 @@
+"""Fourier transforms of lengths that are no powers of two, as exact as float64 allows.
+
+onnxruntime's ``DFT`` of such a length has an error that grows with it, of about two units in the
+last place for each element. A short transform is a product with a matrix; a long one is the
+convolution with a chirp (Bluestein's algorithm), whose transforms have a power of two as length.
+Complex tensors are pairs, real part first, in float64.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from yobx.xbuilder import GraphBuilder
+
+__all__ = [
+    "LONGEST_PRODUCT",
+    "chirp_transform",
+    "matrix_transform",
+    "one_sided",
+    "one_sided_inverse",
+    "onnx_dft",
+]
+
+#: Above it the matrix is larger than 128 KB.
+LONGEST_PRODUCT = 64
+_LAST, _FIRST = np.array([-1], np.int64), np.array([0], np.int64)
+
+
+def onnx_dft(g: GraphBuilder, x: str, axis: int, **flags: Any) -> str:
+    """Emit ``DFT`` over one axis, counted from the end and before the pairs."""
+    wide = g.op.Unsqueeze(x, _FIRST)
+    place = (g.get_rank(wide) or 0) - 1 + axis
+    if g.opset("") >= 20:
+        done = g.op.DFT(wide, None, np.array(place, np.int64), **flags)
+    else:
+        done = g.op.DFT(wide, axis=place, **flags)
+    return str(g.op.Squeeze(done, _FIRST))
+
+
+def matrix_transform(g: GraphBuilder, x: str, axis: int, size: int, *, inverse: bool) -> str:
+    """Emit the transform of pairs over one axis, counted from the end and before the pairs."""
+    roots = _roots(np.outer(np.arange(size), np.arange(size)), size)
+    if inverse:
+        roots = np.conj(roots) / size
+    # the real matrix of (a + ib)(c + id), pairs on both sides
+    table = np.stack([_pairs(roots), _pairs(1j * roots)], axis=1).reshape(2 * size, 2 * size)
+    rank = g.get_rank(x) or 2
+    order = list(range(rank))
+    order[axis - 1], order[-2] = order[-2], order[axis - 1]
+    moved = x if axis == -1 else g.op.Transpose(x, perm=order)
+    flat = g.op.Reshape(moved, np.array([0] * (rank - 2) + [2 * size], np.int64))
+    shape = np.array([0] * (rank - 2) + [size, 2], np.int64)
+    done = g.op.Reshape(g.op.MatMul(flat, table), shape)
+    return str(done if axis == -1 else g.op.Transpose(done, perm=order))
+
+
+def one_sided(g: GraphBuilder, x: str, size: int) -> str:
+    """Emit the first half of the transform of a real tensor over its last axis, as pairs."""
+    half = size // 2 + 1
+    roots = _roots(np.outer(np.arange(size), np.arange(half)), size)
+    flat = g.op.MatMul(x, _pairs(roots).reshape(size, 2 * half))
+    rank = g.get_rank(x) or 1
+    return str(g.op.Reshape(flat, np.array([0] * (rank - 1) + [half, 2], np.int64)))
+
+
+def one_sided_inverse(g: GraphBuilder, x: str, size: int) -> str:
+    """Emit the real tensor of ``size`` whose transform begins with these pairs."""
+    half = size // 2 + 1
+    roots = np.conj(_roots(np.outer(np.arange(half), np.arange(size)), size)) / size
+    weight = np.full((half, 1), 2.0)  # elements that the other half mirrors count twice
+    weight[0] = 1.0
+    if size % 2 == 0:
+        weight[-1] = 1.0
+    table = np.stack([roots.real, -roots.imag], axis=1) * weight[:, None]
+    rank = g.get_rank(x) or 2
+    flat = g.op.Reshape(x, np.array([0] * (rank - 2) + [2 * half], np.int64))
+    return str(g.op.MatMul(flat, table.reshape(2 * half, size)))
+
+
+def chirp_transform(g: GraphBuilder, x: str, axis: int, size: int, *, inverse: bool) -> str:
+    """Emit the transform of pairs over one axis by three of a power of two."""
+    chirp = _roots(np.arange(size) ** 2, 2 * size)
+    if inverse:
+        chirp = np.conj(chirp)
+    length = 1 << (2 * size - 2).bit_length()
+    filtering = np.zeros(length, np.complex128)
+    filtering[:size] = np.conj(chirp)
+    filtering[length - size + 1 :] = np.conj(chirp[:0:-1])
+    filtering = np.fft.fft(filtering) / (size if inverse else 1)
+    rank = g.get_rank(x) or 2
+    place = rank - 1 + axis
+    pads = np.zeros(2 * rank, np.int64)
+    pads[rank + place] = length - size
+    padded = g.op.Pad(_times(g, x, axis, chirp), pads)
+    spectrum = _times(g, onnx_dft(g, str(padded), axis), axis, filtering)
+    back = onnx_dft(g, spectrum, axis, inverse=1)
+    cut = g.op.Slice(back, _FIRST, np.array([size]), np.array([place]))
+    return _times(g, str(cut), axis, chirp)
+
+
+def _times(g: GraphBuilder, x: str, axis: int, factors: NDArray[Any]) -> str:
+    """Emit the products of pairs with complex numbers along an axis."""
+    shape = (-1, *[1] * (-axis - 1), 2)
+    own = np.stack([factors.real, factors.real], axis=-1).reshape(shape)
+    crossed = np.stack([-factors.imag, factors.imag], axis=-1).reshape(shape)
+    turned = g.op.Gather(x, np.array([1, 0]), axis=-1)
+    return str(g.op.Add(g.op.Mul(x, own), g.op.Mul(turned, crossed)))
+
+
+def _pairs(x: NDArray[Any]) -> NDArray[Any]:
+    return np.stack([x.real, x.imag], axis=-1)
+
+
+def _roots(numbers: NDArray[Any], size: int) -> NDArray[Any]:
+    """``exp(-2 pi i k / size)`` for integers ``k``, from angles of an eighth of a turn at most."""
+    numbers = numbers % size
+    quarters = np.rint(4 * numbers / size).astype(np.int64)
+    angles = (4 * numbers - quarters * size) * (np.pi / 2) / size
+    roots: NDArray[Any] = (np.cos(angles) - 1j * np.sin(angles)) * np.array([1, -1j, -1, 1j])[
+        quarters % 4
+    ]
+    return roots
