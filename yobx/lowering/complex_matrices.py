@@ -16,15 +16,22 @@ from yobx.xbuilder import GraphBuilder
 from .complex_parts import Pair, divide, multiply
 from .factorise import (
     LuFactors,
+    Size,
     column_of,
+    identity_matrix,
+    least_size,
+    numbered,
+    on_diagonal,
+    size_less_one,
     stacked_last,
     swap_rows,
     triangular_solution,
     unsqueezed,
+    upright_numbers,
 )
 from .layout import matrix_transpose
-from .linalg import cholesky
 from .looping import counted
+from .shapes import join_dims
 
 __all__ = [
     "adjoint",
@@ -36,6 +43,7 @@ __all__ = [
     "embedded",
     "parts_of",
     "squared_length",
+    "twice",
 ]
 
 _LAST, _BEFORE = np.array([-1], np.int64), np.array([-2], np.int64)
@@ -49,11 +57,16 @@ def embedded(g: GraphBuilder, x: Pair) -> str:
     return str(g.op.Concat(upper, g.op.Concat(imaginary, real, axis=-1), axis=-2))
 
 
-def parts_of(g: GraphBuilder, x: str, m: int, n: int) -> Pair:
+def twice(g: GraphBuilder, n: Size) -> Size:
+    """Return the size of an embedding."""
+    return 2 * n if isinstance(n, int) else str(g.op.Mul(n, np.array(2)))
+
+
+def parts_of(g: GraphBuilder, x: str, m: Size, n: Size) -> Pair:
     """Return the parts of an embedded `(*b, m, n)`."""
-    left = g.op.Slice(x, np.array([0]), np.array([n]), _LAST)
-    halves = (g.op.Slice(left, np.array([k * m]), np.array([k * m + m]), _BEFORE) for k in (0, 1))
-    real, imaginary = halves
+    left = g.op.Slice(x, np.array([0]), join_dims(g, [n]), _LAST)
+    bounds = [np.array([0]), *(join_dims(g, [size]) for size in (m, twice(g, m)))]
+    real, imaginary = (g.op.Slice(left, bounds[k], bounds[k + 1], _BEFORE) for k in (0, 1))
     return str(real), str(imaginary)
 
 
@@ -62,14 +75,48 @@ def adjoint(g: GraphBuilder, x: Pair) -> Pair:
     return matrix_transpose(g, x[0]), str(g.op.Neg(matrix_transpose(g, x[1])))
 
 
-def _order(n: int) -> np.ndarray[Any, Any]:
+def _order(g: GraphBuilder, n: Size) -> Any:
     """Rows of an embedding in the order of an interleaved matrix."""
-    return np.arange(2 * n).reshape(2, n).T.ravel()
+    if isinstance(n, int):
+        return np.arange(2 * n).reshape(2, n).T.ravel()
+    places = numbered(g, twice(g, n))
+    half, is_odd = (f(places, np.array(2)) for f in (g.op.Div, g.op.Mod))
+    return g.op.Add(half, g.op.Mul(is_odd, n))
 
 
-def _interleaved(g: GraphBuilder, x: Pair, n: int) -> str:
-    rows = g.op.Gather(embedded(g, x), _order(n), axis=-2)
-    return str(g.op.Gather(rows, _order(n), axis=-1))
+def _interleaved(g: GraphBuilder, x: Pair, n: Size) -> str:
+    order = _order(g, n)
+    return str(g.op.Gather(g.op.Gather(embedded(g, x), order, axis=-2), order, axis=-1))
+
+
+def complex_cholesky(g: GraphBuilder, a: Pair, n: Size) -> Pair:
+    """Return the lower triangular ``l`` with ``l @ l.H = a``; only the lower half is read."""
+    rows = numbered(g, n)
+
+    def turn(b: GraphBuilder, j: str, states: list[str]) -> tuple[list[str], list[str]]:
+        u, v = (unsqueezed(b, b.op.Gather(part, j, axis=-2), -1) for part in states)
+        re, im = states
+        products = (
+            b.op.Add(b.op.MatMul(re, u), b.op.MatMul(im, v)),
+            b.op.Sub(b.op.MatMul(im, u), b.op.MatMul(re, v)),
+        )
+        rest = [
+            b.op.Sub(column_of(b, part, j), b.op.Squeeze(product, _LAST))
+            for part, product in zip(a, products, strict=True)
+        ]
+        root = b.op.Sqrt(unsqueezed(b, b.op.Gather(rest[0], j, axis=-1), -1))
+        kept = (b.op.GreaterOrEqual(rows, j), b.op.Greater(rows, j))
+        here = b.op.Equal(rows, j)
+        done = []
+        for state, part, where in zip(states, rest, kept, strict=True):
+            column = b.op.Where(where, b.op.Div(part, root), _ZERO)
+            done.append(str(b.op.Where(here, unsqueezed(b, column, -1), state)))
+        return done, []
+
+    shape = g.op.Shape(a[0])
+    zeros = str(g.op.Expand(_ZERO, shape))
+    re, im = counted(g, n, [zeros, zeros], turn)
+    return re, im
 
 
 def _every_second(g: GraphBuilder, x: str, axis: int) -> Pair:
@@ -79,33 +126,27 @@ def _every_second(g: GraphBuilder, x: str, axis: int) -> Pair:
     return str(first), str(second)
 
 
-def complex_cholesky(g: GraphBuilder, a: Pair, n: int) -> Pair:
-    """Return the lower triangular ``l`` with ``l @ l.H = a``; only the lower half is read."""
-    flat = str(g.op.Where(np.eye(n, dtype=np.bool_), _ZERO, a[1]))
-    factor = cholesky(g, _interleaved(g, (a[0], flat), n))
-    real, imaginary = _every_second(g, _every_second(g, factor, -1)[0], -2)
-    return real, str(g.op.Where(np.eye(n, dtype=np.bool_), _ZERO, imaginary))
-
-
 def complex_triangular_solution(
-    g: GraphBuilder, a: Pair, b: Pair, n: int, *, lower: bool, unit: bool
+    g: GraphBuilder, a: Pair, b: Pair, n: Size, *, lower: bool, unit: bool
 ) -> Pair:
     """Return ``x`` with ``a @ x = b`` for triangular `(*b, n, n)`."""
-    here = np.eye(n, dtype=np.bool_)
+    here = on_diagonal(g, n)
     if not unit:
         diagonal = [
             str(g.op.ReduceSum(g.op.Where(here, part, _ZERO), _LAST, keepdims=1)) for part in a
         ]
         a, b = (divide(g, x, (diagonal[0], diagonal[1])) for x in (a, b))
     ones = str(g.op.Where(here, _ONE, a[0])), str(g.op.Where(here, _ZERO, a[1]))
-    rows = str(g.op.Gather(g.op.Concat(*b, axis=-2), _order(n), axis=-2))
-    x = triangular_solution(g, _interleaved(g, ones, n), rows, 2 * n, lower=lower, unit=True)
+    rows = str(g.op.Gather(g.op.Concat(*b, axis=-2), _order(g, n), axis=-2))
+    size = twice(g, n)
+    x = triangular_solution(g, _interleaved(g, ones, n), rows, size, lower=lower, unit=True)
     return _every_second(g, x, -2)
 
 
-def complex_lu(g: GraphBuilder, a: Pair, m: int, n: int) -> tuple[Pair, LuFactors]:
+def complex_lu(g: GraphBuilder, a: Pair, m: Size, n: Size) -> tuple[Pair, LuFactors]:
     """Return both factors in one matrix, and what :func:`~.factorise.lu` says besides."""
-    rows, columns = np.arange(m), np.arange(n)
+    rows, columns = numbered(g, m), numbered(g, n)
+    upright = upright_numbers(g, rows)
 
     def turn(b: GraphBuilder, j: str, states: list[str]) -> tuple[list[str], list[str]]:
         column = [column_of(b, part, j) for part in states[:2]]
@@ -128,7 +169,7 @@ def complex_lu(g: GraphBuilder, a: Pair, m: int, n: int) -> tuple[Pair, LuFactor
             (unsqueezed(b, factor[0], -1), unsqueezed(b, factor[1], -1)),
             (unsqueezed(b, right[0], -2), unsqueezed(b, right[1], -2)),
         )
-        here = b.op.And(b.op.Equal(columns, j), b.op.Greater(rows.reshape(m, 1), j))
+        here = b.op.And(b.op.Equal(columns, j), b.op.Greater(upright, j))
         done = []
         for part, change, own, new in zip((re, im), product, column, factor, strict=True):
             stored = unsqueezed(b, b.op.Where(usable, new, own), -1)
@@ -136,15 +177,15 @@ def complex_lu(g: GraphBuilder, a: Pair, m: int, n: int) -> tuple[Pair, LuFactor
         return [*done, order], [b.op.Squeeze(place, _LAST), b.op.Squeeze(length, _LAST)]
 
     batch = g.op.Shape(a[0], end=(g.get_rank(a[0]) or 2) - 2)
-    start = g.op.Expand(rows.reshape(m, 1), g.op.Concat(batch, np.array([m, 1]), axis=0))
-    re, im, order, places, pivots = counted(g, min(m, n), [*a, str(start)], turn)
+    start = g.op.Expand(upright, join_dims(g, [batch, m, 1]))
+    re, im, order, places, pivots = counted(g, least_size(g, m, n), [*a, str(start)], turn)
     flat = str(g.op.Squeeze(order, _LAST))
     return (re, im), LuFactors(re, stacked_last(g, places), stacked_last(g, pivots), flat)
 
 
-def complex_householder(g: GraphBuilder, a: Pair, m: int, n: int) -> tuple[Pair, Pair]:
+def complex_householder(g: GraphBuilder, a: Pair, m: Size, n: Size) -> tuple[Pair, Pair]:
     """Return R with the Householder vectors below its diagonal, and their factors."""
-    rows, columns = np.arange(m), np.arange(n)
+    rows, columns = numbered(g, m), numbered(g, n)
 
     def turn(b: GraphBuilder, j: str, states: list[str]) -> tuple[list[str], list[str]]:
         column = [column_of(b, part, j) for part in states]
@@ -180,7 +221,7 @@ def complex_householder(g: GraphBuilder, a: Pair, m: int, n: int) -> tuple[Pair,
             stored.append(str(b.op.Where(b.op.Equal(columns, j), values, part)))
         return stored, [b.op.Squeeze(part, _LAST) for part in tau]
 
-    re, im, *taus = counted(g, min(m, n), list(a), turn)
+    re, im, *taus = counted(g, least_size(g, m, n), list(a), turn)
     return (re, im), (stacked_last(g, taus[0]), stacked_last(g, taus[1]))
 
 
@@ -207,13 +248,13 @@ def _reflected(b: GraphBuilder, a: Pair, vector: Pair, tau: Pair, *, mask: Any) 
 
 
 def complex_householder_product(
-    g: GraphBuilder, vectors: Pair, taus: Pair, sizes: tuple[int, int], count: int
+    g: GraphBuilder, vectors: Pair, taus: Pair, sizes: tuple[Size, Size], count: Size
 ) -> Pair:
     """Return the product of ``count`` reflections, its first columns, `(*b, *sizes)`."""
-    rows = np.arange(sizes[0])
+    rows, last = numbered(g, sizes[0]), size_less_one(g, count)
 
     def turn(b: GraphBuilder, i: str, states: list[str]) -> tuple[list[str], list[str]]:
-        j = b.op.Sub(np.array(count - 1), i)
+        j = b.op.Sub(last, i)
         at, below = b.op.Equal(rows, j), b.op.Greater(rows, j)
         tails = [b.op.Where(below, column_of(b, part, j), _ZERO) for part in vectors]
         vector = str(b.op.Where(at, _ONE, tails[0])), str(tails[1])
@@ -222,7 +263,7 @@ def complex_householder_product(
         return list(made), []
 
     batch = g.op.Shape(vectors[0], end=(g.get_rank(vectors[0]) or 2) - 2)
-    shape = g.op.Concat(batch, np.array(sizes), axis=0)
-    start = [str(g.op.Expand(first, shape)) for first in (np.eye(*sizes), np.zeros(sizes))]
+    shape = join_dims(g, [batch, *sizes])
+    start = [str(g.op.Expand(x, shape)) for x in (identity_matrix(g, sizes, _ZERO), _ZERO)]
     re, im = counted(g, count, start, turn)
     return re, im

@@ -23,14 +23,20 @@ __all__ = [
     "forward_substitution",
     "householder",
     "householder_product",
+    "identity_matrix",
+    "least_size",
     "lu",
     "numbered",
+    "on_diagonal",
     "reversed_order",
+    "size_less_one",
     "solve_tridiagonal",
     "stacked_last",
+    "strict_triangle",
     "swap_rows",
     "triangular_solution",
     "unsqueezed",
+    "upright_numbers",
 ]
 
 #: A number, or the int64 scalar that says it.
@@ -70,26 +76,43 @@ def numbered(g: GraphBuilder, size: Size) -> Any:
     return str(g.op.Range(np.array(0), size, np.array(1)))
 
 
-def _upright(g: GraphBuilder, numbers: Any) -> Any:
+def upright_numbers(g: GraphBuilder, numbers: Any) -> Any:
     """Return a vector as a column."""
     return numbers[:, None] if isinstance(numbers, np.ndarray) else unsqueezed(g, numbers, -1)
 
 
-def _least(g: GraphBuilder, m: Size, n: Size) -> Size:
+def least_size(g: GraphBuilder, m: Size, n: Size) -> Size:
+    """Return the smaller of two sizes."""
     if isinstance(m, int) and isinstance(n, int):
         return min(m, n)
     return str(g.op.Min(*(np.array(size) if isinstance(size, int) else size for size in (m, n))))
 
 
-def _identity(g: GraphBuilder, sizes: tuple[Size, Size], zero: np.ndarray[Any, Any]) -> Any:
+def identity_matrix(g: GraphBuilder, sizes: tuple[Size, Size], zero: np.ndarray[Any, Any]) -> Any:
+    """Return ones on the diagonal and ``zero`` elsewhere: an array if the sizes are known."""
     m, n = sizes
     if isinstance(m, int) and isinstance(n, int):
         return np.eye(m, n, dtype=zero.dtype)
-    same = g.op.Equal(_upright(g, numbered(g, m)), numbered(g, n))
+    same = g.op.Equal(upright_numbers(g, numbered(g, m)), numbered(g, n))
     return g.op.Where(same, np.ones_like(zero), zero)
 
 
-def _before(g: GraphBuilder, size: Size) -> Any:
+def on_diagonal(g: GraphBuilder, n: Size) -> Any:
+    """Return where the diagonal of a square matrix is: an array if its size is known."""
+    rows = numbered(g, n)
+    upright = upright_numbers(g, rows)
+    return rows == upright if isinstance(rows, np.ndarray) else g.op.Equal(rows, upright)
+
+
+def strict_triangle(g: GraphBuilder, n: Size, *, lower: bool) -> Any:
+    """Return where a square matrix is below its diagonal, or above it."""
+    rows = numbered(g, n)
+    upright = upright_numbers(g, rows)
+    large, small = (upright, rows) if lower else (rows, upright)
+    return large > small if isinstance(rows, np.ndarray) else g.op.Greater(large, small)
+
+
+def size_less_one(g: GraphBuilder, size: Size) -> Any:
     """Return the last number below ``size``."""
     return np.array(size - 1) if isinstance(size, int) else g.op.Sub(size, np.array(1))
 
@@ -148,7 +171,7 @@ def forward_substitution(g: GraphBuilder, a: str, b: str, n: Size, *, unit: bool
 def lu(g: GraphBuilder, a: str, m: Size, n: Size) -> LuFactors:
     """Emit the LU factors of `(*b, m, n)`; a column without a pivot is left alone."""
     rows, columns = numbered(g, m), numbered(g, n)
-    upright = _upright(g, rows)
+    upright = upright_numbers(g, rows)
     zero, one = const(g, a, 0), const(g, a, 1)
 
     def turn(b: GraphBuilder, j: str, states: list[str]) -> tuple[list[str], list[str]]:
@@ -170,7 +193,7 @@ def lu(g: GraphBuilder, a: str, m: Size, n: Size) -> LuFactors:
 
     batch = g.op.Shape(a, end=(g.get_rank(a) or 2) - 2)
     start = g.op.Expand(upright, join_dims(g, [batch, m, 1]))
-    factors, order, places, pivots = counted(g, _least(g, m, n), [a, str(start)], turn)
+    factors, order, places, pivots = counted(g, least_size(g, m, n), [a, str(start)], turn)
     flat = str(g.op.Squeeze(order, _last(-1)))
     return LuFactors(factors, stacked_last(g, places), stacked_last(g, pivots), flat)
 
@@ -214,7 +237,7 @@ def householder(g: GraphBuilder, a: str, m: Size, n: Size) -> tuple[str, str]:
         x = b.op.Where(b.op.Equal(columns, j), unsqueezed(b, stored, -1), x)
         return [x], [b.op.Squeeze(tau, _last(-1))]
 
-    factors, taus = counted(g, _least(g, m, n), [a], turn)
+    factors, taus = counted(g, least_size(g, m, n), [a], turn)
     return factors, stacked_last(g, taus)
 
 
@@ -244,7 +267,7 @@ def householder_product(
     Returns:
         Orthonormal columns, `(*b, *sizes)`.
     """
-    rows, last = numbered(g, sizes[0]), _before(g, count)
+    rows, last = numbered(g, sizes[0]), size_less_one(g, count)
     zero, one = const(g, vectors, 0), const(g, vectors, 1)
 
     def turn(b: GraphBuilder, i: str, states: list[str]) -> tuple[list[str], list[str]]:
@@ -256,7 +279,7 @@ def householder_product(
         return [_reflected(b, states[0], vector, tau, mask=None, zero=zero)], []
 
     batch = g.op.Shape(vectors, end=(g.get_rank(vectors) or 2) - 2)
-    start = g.op.Expand(_identity(g, sizes, zero), join_dims(g, [batch, *sizes]))
+    start = g.op.Expand(identity_matrix(g, sizes, zero), join_dims(g, [batch, *sizes]))
     return counted(g, count, [str(start)], turn)[0]
 
 
@@ -273,7 +296,7 @@ def solve_tridiagonal(g: GraphBuilder, diagonals: tuple[str, str, str], b: str, 
         The solution, `(*b, n, k)`.
     """
     lower, main, upper = diagonals
-    last = _before(g, n)
+    last = size_less_one(g, n)
 
     def down(c: GraphBuilder, i: str, states: list[str]) -> tuple[list[str], list[str]]:
         below = unsqueezed(c, c.op.Gather(lower, i, axis=-1), -1)

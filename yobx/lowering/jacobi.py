@@ -29,12 +29,14 @@ __all__ = [
     "Decomposition",
     "any_of",
     "eigh",
+    "either",
     "has_more",
     "has_slanted",
     "identities",
     "in_order",
     "picked_columns",
     "rotation_angles",
+    "sorted_sizes",
     "svd",
 ]
 
@@ -224,20 +226,28 @@ def _svd_of_any_shape(
     dims = g.get_shape(a).dims()
     if dims[-1] == dims[-2]:
         return _tall_svd(g, a, n, n, vectors=vectors, full=full)
-    rows, columns = (np.array(size) if isinstance(size, int) else size for size in (m, n))
-    is_wide = g.op.Less(rows, columns)
-    tall = _either(g, is_wide, lambda b: matrix_transpose(b, a), a)
-    sizes = str(g.op.Max(rows, columns)), str(g.op.Min(rows, columns))
+    is_wide, *sizes = sorted_sizes(g, m, n)
+    tall = either(g, is_wide, lambda b: matrix_transpose(b, a), a)
     found = _tall_svd(g, tall, *sizes, vectors=vectors, full=full)
     left, right = found.left, found.right
     if left is None or right is None:
         return found
-    before = _either(g, is_wide, lambda b: matrix_transpose(b, right), left)
-    after = _either(g, is_wide, lambda b: matrix_transpose(b, left), right)
+    before = either(g, is_wide, lambda b: matrix_transpose(b, right), left)
+    after = either(g, is_wide, lambda b: matrix_transpose(b, left), right)
     return Decomposition(found.values, before, after)
 
 
-def _either(
+def sorted_sizes(g: GraphBuilder, m: Size, n: Size) -> tuple[str, str, str]:
+    """Whether ``m`` is less than ``n``, the larger and the smaller one."""
+    rows, columns = (np.array(size) if isinstance(size, int) else size for size in (m, n))
+    return (
+        str(g.op.Less(rows, columns)),
+        str(g.op.Max(rows, columns)),
+        str(g.op.Min(rows, columns)),
+    )
+
+
+def either(
     g: GraphBuilder, condition: str, write: Callable[[GraphBuilder], str], otherwise: str
 ) -> str:
     """What is written if the condition holds, else a value that is there."""

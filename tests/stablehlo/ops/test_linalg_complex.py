@@ -8,6 +8,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+import onnx
 import pytest
 
 from tests.stablehlo.jax_cases import normal, run
@@ -26,10 +27,13 @@ def _adjoint(x: np.ndarray) -> np.ndarray:
     return np.conj(np.swapaxes(x, -1, -2))
 
 
-def _converted(function: Any, *args: np.ndarray) -> list[np.ndarray]:
+def _converted(
+    function: Any, *args: np.ndarray, model: onnx.ModelProto | None = None
+) -> list[np.ndarray]:
     """Results of the model; pairs become complex numbers."""
     with jax.enable_x64(args[0].dtype == np.complex128):
-        model = to_onnx(function, args, dynamic_shapes={})
+        if model is None:
+            model = to_onnx(function, args, dynamic_shapes={})
         wanted = jax.tree.leaves(jax.eval_shape(function, *args))
     feeds = tuple(np.stack([a.real, a.imag], -1) for a in args)
     return [
@@ -178,3 +182,74 @@ def test_singular_values_alone() -> None:
     a = _complex(3, 5).astype(np.complex64)
     (s,) = _converted(lambda x: jnp.linalg.svd(x, compute_uv=False), a)
     _close(s, np.linalg.svd(a, compute_uv=False), np.complex64)
+
+
+def _dominant(x: jax.Array) -> jax.Array:
+    """A matrix that no pivot is small in."""
+    return x + 8 * jnp.eye(x.shape[0], dtype=x.dtype)
+
+
+UNIQUE = {
+    "cholesky": lambda x, b: jnp.linalg.cholesky(_dominant(x @ jnp.conj(x.T))),
+    "lu": lambda x, b: jax.lax.linalg.lu(_dominant(x)),
+    "qr": lambda x, b: jnp.linalg.qr(_dominant(x)),
+    "solution": lambda x, b: jnp.linalg.solve(_dominant(x), b),
+    "triangle": lambda x, b: jax.lax.linalg.triangular_solve(
+        _dominant(x), b, left_side=True, lower=True, transpose_a=True, conjugate_a=True
+    ),
+}
+
+
+@pytest.mark.parametrize("name", UNIQUE)
+def test_matrices_of_symbolic_size(name: str) -> None:
+    function, c64 = UNIQUE[name], np.complex64
+    args = _complex(4, 4).astype(c64), _complex(4, 2).astype(c64)
+    model = to_onnx(function, args, dynamic_shapes=({0: "n", 1: "n"}, {0: "n"}))
+    for n in (1, 3, 6):
+        feeds = _complex(n, n).astype(c64), _complex(n, 2).astype(c64)
+        wanted = jax.tree.leaves(function(*feeds))
+        for got, want in zip(_converted(function, *feeds, model=model), wanted, strict=True):
+            _close(got, np.asarray(want), c64, factor=2)
+
+
+def test_eigh_of_symbolic_size() -> None:
+    a = _hermitian(2, 4, 4).astype(np.complex64)
+    model = to_onnx(jnp.linalg.eigh, (a,), dynamic_shapes=({1: "n", 2: "n"},))
+    for n in (1, 2, 5, 8):
+        a = _hermitian(2, n, n).astype(np.complex64)
+        values, vectors = _converted(jnp.linalg.eigh, a, model=model)
+        _close(values, np.linalg.eigvalsh(a.astype(np.complex128)), np.complex64)
+        _close((vectors * values[..., None, :]) @ _adjoint(vectors), a, np.complex64, factor=10)
+        _orthonormal(vectors, np.complex64)
+
+
+@pytest.mark.parametrize("full", [True, False], ids=["full", "thin"])
+@pytest.mark.parametrize("axes", [{0: "m", 1: "n"}, {0: "m"}, {0: "n", 1: "n"}], ids=str)
+def test_svd_of_symbolic_sizes(axes: dict[int, str], full: bool) -> None:
+    def function(x: Any) -> Any:
+        return jnp.linalg.svd(x, full_matrices=full)
+
+    is_square = axes.get(0) == axes.get(1)
+    start = (4, 4) if is_square else (3, 4)
+    model = to_onnx(function, (_complex(*start).astype(np.complex64),), dynamic_shapes=(axes,))
+    for m, n in [(4, 4), (2, 4), (7, 4), (1, 3), (5, 2)]:
+        shape = (m if 0 in axes else start[0], n if 1 in axes else start[1])
+        if is_square:
+            shape = (m, m)
+        a = _complex(*shape).astype(np.complex64)
+        u, s, v = _converted(function, a, model=model)
+        wanted = np.linalg.svd(a, full_matrices=full)
+        assert [x.shape for x in (u, s, v)] == [x.shape for x in wanted]
+        _close(s, np.linalg.svd(a.astype(np.complex128), compute_uv=False), np.complex64)
+        count = s.shape[-1]
+        _close((u[..., :count] * s[..., None, :]) @ v[..., :count, :], a, np.complex64, factor=10)
+        _orthonormal(u, np.complex64)
+        _orthonormal(_adjoint(v), np.complex64)
+
+
+@PRECISIONS
+@pytest.mark.parametrize("shape", [(0, 0), (2, 0, 0), (0, 3, 3)], ids=str)
+def test_eigh_of_nothing(shape: tuple[int, ...], dtype: type) -> None:
+    values, vectors = _converted(jnp.linalg.eigh, np.zeros(shape, dtype))
+    assert values.shape == shape[:-1]
+    assert vectors.shape == shape

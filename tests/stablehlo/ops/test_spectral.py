@@ -188,3 +188,11 @@ def test_singular_values_of_one_symbolic_size() -> None:
         a = normal(2, m, 5)
         wanted = np.linalg.svd(a, compute_uv=False)
         np.testing.assert_allclose(run(model, (a,))[0], wanted, rtol=1e-5, atol=2e-6)
+
+
+@pytest.mark.parametrize("shape", [(0, 0), (2, 0, 0), (0, 3, 3)], ids=str)
+def test_eigh_of_nothing(shape: tuple[int, ...]) -> None:
+    a = np.zeros(shape, np.float32)
+    values, vectors = run(to_onnx(jnp.linalg.eigh, (a,), dynamic_shapes={}), (a,))
+    assert values.shape == shape[:-1]
+    assert vectors.shape == shape

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from yobx.lowering.casts import cast
@@ -12,10 +10,9 @@ from yobx.lowering.factorise import (
     householder,
     householder_product,
     lu,
-    numbered,
     solve_tridiagonal,
+    strict_triangle,
     triangular_solution,
-    unsqueezed,
 )
 from yobx.lowering.layout import matrix_transpose
 from yobx.lowering.linalg import cholesky
@@ -23,20 +20,12 @@ from yobx.stablehlo.op import Op
 from yobx.stablehlo.registry import register_stablehlo_op_converter
 from yobx.xbuilder import GraphBuilder
 
-__all__ = ["in_float64", "lapack_names", "matrix_size", "solve_triangular"]
+__all__ = ["extent", "in_float64", "lapack_names", "solve_triangular"]
 
 
 def lapack_names(routine: str) -> tuple[str, ...]:
     """Custom calls of a LAPACK routine for float32 and float64."""
     return tuple(f"custom_call.lapack_{kind}{routine}_ffi" for kind in "sd")
-
-
-def matrix_size(op: Op, axis: int, index: int = 0) -> int:
-    """One of the last two sizes of an operand, which has to be a number."""
-    size = op.in_type(index).shape[axis]
-    if size is None:
-        raise op.unsupported("a matrix of symbolic size", "Fix the last two sizes.")
-    return size
 
 
 def extent(op: Op, axis: int, index: int = 0) -> Size:
@@ -70,14 +59,11 @@ def convert_stablehlo_cholesky(g: GraphBuilder, op: Op) -> str:
 
 
 def _cholesky(op: Op, a: str) -> tuple[str, str]:
-    g, rows = op.g, numbered(op.g, extent(op, -1))
+    g = op.g
     factor = cast(g, cholesky(g, cast(g, a, np.float64)), g.get_type(a))
     bad = cast(g, g.op.IsNaN(factor), np.int32)
     # LAPACK leaves what is above the diagonal as it was
-    if isinstance(rows, np.ndarray):
-        above: Any = rows > rows[:, None]
-    else:
-        above = g.op.Greater(rows, unsqueezed(g, rows, -1))
+    above = strict_triangle(g, extent(op, -1), lower=False)
     whole = str(g.op.Where(above, a, factor))
     return whole, str(g.op.ReduceMax(bad, np.array([-2, -1]), keepdims=0))
 

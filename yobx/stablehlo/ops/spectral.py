@@ -19,6 +19,8 @@ _NO_VECTORS, _FULL, _LOWER = ord("N"), ord("A"), ord("L")
 def convert_eigh(g: GraphBuilder, op: Op) -> tuple[Tensor | str, ...]:
     """Vectors as columns, values ascending, and that the iteration converged."""
     n = extent(op, -1)
+    if n == 0:
+        return op.x(), str(g.op.ReduceSum(op.x(), np.array([-1]), keepdims=0)), converged(op)
     config = op.attr("mhlo.backend_config", {})
     lower = config.get("uplo", _LOWER) == _LOWER
     a = op.x()
