@@ -2,7 +2,8 @@
 
 Where float32 sums many terms or cancels, JAX's own value is off by more than its tolerance. A model
 whose result is the rounded float64 value, within the same tolerance, is right all the same. In
-float64, functions of one array are computed in numpy's next wider type.
+float64, functions of one array, and factorisations of a matrix, are computed in numpy's next wider
+type.
 """
 
 from __future__ import annotations
@@ -52,12 +53,53 @@ def more_exact(harness: Any, args: Sequence[Array], dtypes: Sequence[np.dtype[An
 
 
 def _in_extended(harness: Any, args: Sequence[Array]) -> list[Array]:
-    function = _FUNCTIONS.get(str(harness.group_name))
-    if function is None or len(args) != 1 or args[0].dtype.name not in _EXTENDED:
+    if len(args) != 1 or args[0].dtype.name not in _EXTENDED:
         return []
     wide: Array = args[0].astype(_EXTENDED[args[0].dtype.name])
+    group = str(harness.group_name)
     with np.errstate(all="ignore"):
-        return [np.asarray(getattr(np, function)(wide)).astype(args[0].dtype)]
+        if group in _FUNCTIONS:
+            made = [np.asarray(getattr(np, _FUNCTIONS[group])(wide))]
+        elif group == "cholesky":
+            made = [_cholesky(wide)]
+        elif group == "qr":
+            made = _qr(wide, full=bool(harness.params.get("full_matrices", True)))
+        else:
+            return []
+    return [array.astype(args[0].dtype) for array in made]
+
+
+def _cholesky(a: Array) -> Array:
+    """Lower factor of `(*b, n, n)`; the upper half stays as it is."""
+    factor = a.copy()
+    for j in range(a.shape[-1]):
+        row = np.conj(factor[..., j, :j, None])
+        rest = a[..., j:, j] - (factor[..., j:, :j] @ row)[..., 0]
+        factor[..., j:, j] = rest / np.sqrt(rest[..., :1].real)
+    return factor
+
+
+def _qr(a: Array, *, full: bool) -> list[Array]:
+    """Both factors by Householder reflections, with LAPACK's signs."""
+    m, n = a.shape[-2:]
+    count, r = min(m, n), a.copy()
+    q = np.zeros((*a.shape[:-2], m, m), a.dtype)
+    q[..., range(m), range(m)] = 1
+    for j in range(count):
+        x = r[..., j:, j]
+        alpha = x[..., :1]
+        length = np.sqrt((np.abs(x) ** 2).sum(axis=-1, keepdims=True))
+        # no reflection where nothing is to be made 0, as LAPACK has it
+        trivial = (np.abs(x[..., 1:]).sum(axis=-1, keepdims=True) == 0) & (alpha.imag == 0)
+        beta = np.where(alpha.real < 0, length, -length)
+        tau = np.where(trivial, 0, (beta - alpha) / np.where(beta == 0, 1, beta))
+        v = x / np.where(trivial, 1, alpha - beta)
+        v[..., 0] = 1
+        v, across = v[..., :, None], np.conj(v[..., None, :])
+        q[..., :, j:] -= tau[..., None] * (q[..., :, j:] @ v) * across
+        r[..., j:, :] -= np.conj(tau[..., None]) * v * (across @ r[..., j:, :])
+    kept = m if full else count
+    return [q[..., :, :kept], np.triu(r)[..., :kept, :]]
 
 
 def _in_float64(
