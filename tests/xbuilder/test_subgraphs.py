@@ -151,3 +151,25 @@ def test_branches_that_differ_are_refused() -> None:
         g.op.If(condition, then_branch=then, else_branch=other)
     with pytest.raises(GraphError, match=r"as many outputs each.*1 and 2"):
         g.op.If(condition, then_branch=then, else_branch=longer)
+
+
+def nested(depth: int) -> GraphBuilder:
+    g = builder()
+    condition = g.op.Greater(g.op.ReduceSum("X", keepdims=0), 0.0)
+
+    def branch(outer: GraphBuilder, level: int) -> str:
+        if level == depth:
+            return str(outer.op.Neg("X"))
+        then, other = outer.subgraph(f"then_{level}"), outer.subgraph(f"else_{level}")
+        then.make_tensor_output(f"a_{level}", source=branch(then, level + 1))
+        other.make_tensor_output(f"b_{level}", source="X")
+        return str(outer.op.If(condition, then_branch=then, else_branch=other))
+
+    g.make_tensor_output("Y", source=branch(g, 0))
+    return g
+
+
+def test_graphs_nested_deeper_than_a_file_can_hold_are_refused() -> None:
+    np.testing.assert_array_equal(run(nested(30).to_onnx(), X=X)[0], -X)
+    with pytest.raises(GraphError, match=r"30 levels deep.*Try a loop"):
+        nested(31)

@@ -16,8 +16,10 @@ from yobx.xbuilder.ir_bridge import lowest_ir_version
 from yobx.xbuilder.saving import save, serialize
 from yobx.xbuilder.skeleton import skeleton
 
-__all__ = ["PROTO_LIMIT", "finish", "run_passes"]
+__all__ = ["MAX_DEPTH", "PROTO_LIMIT", "finish", "run_passes"]
 
+MAX_DEPTH = 30
+"""Graphs inside each other that protobuf still reads: three messages each, of a hundred."""
 PROTO_LIMIT = (1 << 31) - (1 << 20)
 """Bytes of weights from which a model cannot be one protobuf message; some room for the graph."""
 

@@ -17,7 +17,7 @@ from yobx.errors import GraphError
 from yobx.onnx_optim import OptimDim, OptimShape, ShapesContext, TensorType
 from yobx.xbuilder.attributes import make_attribute
 from yobx.xbuilder.dtypes import DTypeLike, as_array, element_type
-from yobx.xbuilder.finalize import PROTO_LIMIT, finish, run_passes
+from yobx.xbuilder.finalize import MAX_DEPTH, PROTO_LIMIT, finish, run_passes
 from yobx.xbuilder.inference import Inference
 from yobx.xbuilder.initializers import InitializerStore
 from yobx.xbuilder.ir_bridge import GraphParts, to_ir
@@ -83,6 +83,7 @@ class GraphBuilder:
         _check_opsets(opsets)
         self.name = name
         self._parent = _parent
+        self._depth: int = _parent._depth + 1 if _parent is not None else 0
         self._function = _function
         self._shared: _Shared = _parent._shared if _parent is not None else _Shared(opsets)
         self._inference: Inference = Inference(
@@ -428,7 +429,15 @@ class GraphBuilder:
         Returns:
             A builder, to be passed as attribute value, for example ``then_branch=sub``. Use the
             names that its methods return: a name in use elsewhere is changed.
+
+        Raises:
+            GraphError: If it would be deeper inside than a file can hold.
         """
+        if self._depth >= MAX_DEPTH:
+            raise GraphError(
+                f"An ONNX file holds graphs {MAX_DEPTH} levels deep inside each other. Received: "
+                f"{name!r}, deeper inside. Try a loop: a recursion over an open size has no end."
+            )
         child = GraphBuilder(self._shared.opsets, name=name, _parent=self)
         for input_name, dtype, shape in inputs:
             child.make_tensor_input(input_name, dtype, shape)
