@@ -48,6 +48,10 @@ POSITIONS = [
     Row("InTopK", {"predictions": X, "targets": Arg("int32", ("n",), 0, 5)}, {"k": 5}, tag="all",
         **EDGE),
     Row("Bucketize", {"input": X}, {"boundaries": []}, tag="none", **EDGE),
+    Row("Bucketize", {"input": SLOPES}, {"boundaries": [-1.0, 0.0, 2.0]}, tag="special", **EDGE),
+    *(Row(kind, {"sorted_inputs": np.array([[-1, 0, 0, 2], [-3, 1, 1, 30]], np.float32),
+          "values": Arg("float32", (2, 17), special=True)}, tag="special", **EDGE)
+      for kind in ("LowerBound", "UpperBound")),
     *(Row("OneHot", {"indices": Arg("int32", ("n", 3), 0, 4), "depth": 4, "on_value": 1.0,
           "off_value": 0.0}, {"axis": axis}, tag=str(axis), **EDGE) for axis in (-1, 0, 1, 2)),
     *(Row("Pack", {"values": [X, X]}, {"axis": axis}, tag=str(axis), **EDGE)

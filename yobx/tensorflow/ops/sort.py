@@ -118,8 +118,11 @@ def convert_bound(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: 
     """How many elements of each sorted row are below (or not above) each value."""
     row = g.op.Unsqueeze(op.inputs[0].name, np.array([1], np.int64))
     values = g.op.Unsqueeze(op.inputs[1].name, _NEW_LAST)
-    emit = legal(g).Less if op.type == "LowerBound" else legal(g).LessOrEqual
-    count = g.op.ReduceSum(cast(g, emit(row, values), np.int64), _NEW_LAST, keepdims=0)
+    if op.type == "LowerBound":
+        before = legal(g).Less(row, values)
+    else:  # nothing is above NaN, so it comes after all
+        before = g.op.Not(legal(g).Less(values, row))
+    count = g.op.ReduceSum(cast(g, before, np.int64), _NEW_LAST, keepdims=0)
     return cast(g, count, out_dtype(op), outputs=outputs[:1])
 
 
@@ -130,8 +133,8 @@ def convert_bucketize(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], 
     kind = np.float64 if op.inputs[0].dtype.name == "float64" else np.float32
     limits = np.array(op.get_attr("boundaries"), np.float32).astype(kind)
     wide = g.op.Unsqueeze(cast(g, x, kind), _NEW_LAST)
-    above = g.op.GreaterOrEqual(wide, limits)
-    count = g.op.ReduceSum(cast(g, above, np.int32), _NEW_LAST, keepdims=0)
+    passed = g.op.Not(g.op.Less(wide, limits))  # NaN is in the last one
+    count = g.op.ReduceSum(cast(g, passed, np.int32), _NEW_LAST, keepdims=0)
     return str(g.op.Identity(count, outputs=outputs[:1], name=op.name))
 
 
