@@ -113,6 +113,60 @@ def test_exported_function() -> None:
     assert dims(model.graph.input[0]) == ["n"]
 
 
+@pytest.mark.parametrize("dynamic", [({0: "m"},), {}, {"x": {0: "m"}}], ids=str)
+def test_an_exported_function_keeps_its_sizes(dynamic: Any) -> None:
+    (n,) = export.symbolic_shape("n")
+    made = export.export(jax.jit(lambda x: x * 2))(jax.ShapeDtypeStruct((n,), jnp.float32))
+    with pytest.raises(ArgumentError, match="sizes it was exported with"):
+        to_onnx(made, dynamic_shapes=dynamic)
+    with pytest.raises(ArgumentError, match="constraints it was exported with"):
+        to_onnx(made, constraints=["n >= 2"])
+    fixed = export.export(jax.jit(lambda x: x * 2))(jax.ShapeDtypeStruct((3,), jnp.float32))
+    assert dims(to_onnx(fixed, dynamic_shapes={}).graph.input[0]) == [3]
+
+
+@pytest.mark.parametrize(
+    ("dtype", "narrow"),
+    [("f8", "f4"), ("i8", "i4"), ("u8", "u4"), ("c16", "f4"), ("f4", "f4"), ("i2", "i2")],
+)
+@pytest.mark.parametrize("declared", [True, False], ids=["declared", "array"])
+def test_arrays_of_64_bits_are_narrowed_as_jax_does(
+    dtype: str, narrow: str, declared: bool
+) -> None:
+    def function(x: Any) -> Any:
+        return x * 2 + 1
+
+    x = np.arange(1, 4).astype(dtype)
+    args = jax.ShapeDtypeStruct(x.shape, x.dtype) if declared else x
+    model = to_onnx(function, (args,), dynamic_shapes={})
+    assert model.graph.input[0].type.tensor_type.elem_type == onnx.helper.np_dtype_to_tensor_dtype(
+        np.dtype(narrow)
+    )
+    with jax.enable_x64(True):
+        wide = to_onnx(function, (args,), dynamic_shapes={})
+    whole = np.dtype("f8" if dtype == "c16" else dtype)
+    assert wide.graph.input[0].type.tensor_type.elem_type == onnx.helper.np_dtype_to_tensor_dtype(
+        whole
+    )
+    if x.dtype.kind != "c":
+        (got,) = run(model, (x.astype(narrow),))
+        np.testing.assert_array_equal(got, np.asarray(function(jnp.asarray(x))))
+
+
+def test_a_call_that_does_not_fit_is_told_from_an_error_inside() -> None:
+    def function(x: jax.Array, *, scale: jax.Array) -> jax.Array:
+        return x * scale
+
+    x = normal(3)
+    with pytest.raises(ArgumentError, match=r"1 by position .*missing .*'scale'"):
+        to_onnx(function, (x,))
+    with pytest.raises(ArgumentError, match="too many positional arguments"):
+        to_onnx(function, (x, x))
+    assert len(to_onnx(function, (x,), kwargs={"scale": x}).graph.input) == 2
+    with pytest.raises(TraceError, match="raised TypeError"):
+        to_onnx(lambda x: x + "text", (x,))
+
+
 def test_unused_input_and_input_as_output() -> None:
     x, unused = normal(2), normal(3)
     model = to_onnx(lambda x, unused: (x, x, jnp.arange(2)), (x, unused), dynamic_shapes={})

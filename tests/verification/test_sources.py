@@ -7,11 +7,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import keras
 import numpy as np
 import pytest
 import tensorflow as tf
+from jax import export
 
 from yobx.verification import check_conversion
 
@@ -109,3 +111,30 @@ def test_a_model_that_differs_in_a_graph_is_told_apart() -> None:
     wrong = check_conversion(lambda x: tf.sin(x), (X,), extra_converters={"Sin": negate})
     assert wrong.failed_phase == "values"
     assert not any("called eagerly" in note for note in wrong.notes)
+
+
+def test_arrays_of_64_bits_are_narrowed_as_jax_does() -> None:
+    rng = np.random.default_rng(0)
+    report = check_conversion(
+        jax.jit(lambda i, x, z: (x[i], z * x)),
+        (np.arange(3), rng.normal(size=5), rng.normal(size=5) + 1j),
+    )
+    assert report.passed, report
+
+
+def test_an_exported_function_of_jax_declares_its_inputs() -> None:
+    (n,) = export.symbolic_shape("n")
+    spec = jax.ShapeDtypeStruct((n, 3), np.float32)
+    made = export.export(jax.jit(lambda x: {"y": jnp.sin(x["a"]) @ x["b"].T}))(
+        {"a": spec, "b": spec}
+    )
+    report = check_conversion(made)
+    assert report.passed, report
+    assert report.framework == "jax"
+    assert report.model_name == "<lambda>"
+    assert len(report.bindings) == 3
+    wrong = export.export(jax.jit(lambda x, y: x + y))(
+        jax.ShapeDtypeStruct((2 * n,), np.float32), jax.ShapeDtypeStruct((n + n,), np.float32)
+    )
+    (message,) = check_conversion(wrong).phase("import").messages
+    assert "needs inputs" in message

@@ -28,7 +28,7 @@ class Leaf:
 
     Attributes:
         labels: Its path: index of the argument or its keyword, then keys and indices.
-        dtype: Element type.
+        dtype: Element type as JAX takes it: of 32 bits for 64 unless 64-bit types are enabled.
         shape: Sizes; a name or an expression for a symbolic one, ``None`` for one without a name.
         name: Name that the argument itself carries, or ``""``.
         concrete: Whether the sizes are those of data, not of a declaration.
@@ -117,7 +117,15 @@ def _leaf(labels: Labels, value: Any) -> Leaf | None:
             "Convert it before the call.",
             argument="args",
         )
-    return Leaf(labels, np.dtype(dtype), sizes, "", concrete)
+    return Leaf(labels, _taken(np.dtype(dtype)), sizes, "", concrete)
+
+
+def _taken(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The type that JAX computes with when it is given an array of this one."""
+    from jax import dtypes
+
+    taken: np.dtype[Any] = np.dtype(dtypes.canonicalize_dtype(dtype))
+    return taken
 
 
 def _declared(labels: Labels, value: onnx.ValueInfoProto) -> Leaf:
@@ -132,7 +140,7 @@ def _declared(labels: Labels, value: onnx.ValueInfoProto) -> Leaf:
         d.dim_value if d.HasField("dim_value") else d.dim_param or None for d in tensor.shape.dim
     )
     dtype = to_numpy(TensorType(tensor.elem_type))
-    return Leaf(labels, dtype, shape, value.name, False)
+    return Leaf(labels, _taken(dtype), shape, value.name, False)
 
 
 def name_leaves(

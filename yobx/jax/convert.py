@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import struct
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,7 +24,7 @@ from yobx.stablehlo.convert import convert_module
 from yobx.xbuilder import GraphBuilder
 from yobx.xbuilder.progress import Progress
 
-__all__ = ["to_onnx"]
+__all__ = ["read_function", "to_onnx"]
 
 Pass = Callable[[Any], Any]
 
@@ -157,8 +158,9 @@ def _trace(
     from jax import export
 
     if isinstance(fn, str | Path | bytes | bytearray):
-        fn = _deserialized(fn)
+        fn = read_function(fn)
     if isinstance(fn, export.Exported):
+        _refuse_sizes(fn, dynamic_shapes, lowering.constraints)
         shapes = [tuple(_size(d) for d in aval.shape) for aval in fn.in_avals]
         return _Traced(read_exported(fn), _exported_names(fn, input_names), shapes)
     if not callable(fn):
@@ -177,7 +179,18 @@ def _trace(
     return _Traced(program, names, shapes, parameters)
 
 
-def _deserialized(source: str | Path | bytes | bytearray) -> Any:
+def read_function(source: str | Path | bytes | bytearray) -> Any:
+    """Read a serialized function.
+
+    Args:
+        source: What ``jax.export.Exported.serialize()`` returned, or the path of a file of it.
+
+    Returns:
+        The ``jax.export.Exported``.
+
+    Raises:
+        ArgumentError: If it is something else.
+    """
     from jax import export
 
     title = f"{len(source)} bytes" if isinstance(source, bytes | bytearray) else repr(str(source))
@@ -190,6 +203,25 @@ def _deserialized(source: str | Path | bytes | bytearray) -> Any:
             f"it. Received: {title}, which raised {type(error).__name__}: {error}.",
             argument="fn",
         ) from error
+
+
+def _refuse_sizes(exported: Any, dynamic_shapes: Any, constraints: Sequence[str]) -> None:
+    """Refuse what would be ignored: an exported function has the sizes it was exported with."""
+    sizes = [d for aval in exported.in_avals for d in aval.shape]
+    is_static = all(isinstance(d, int) for d in sizes)
+    if dynamic_shapes is not None and not (is_static and not dynamic_shapes):
+        raise ArgumentError(
+            "An exported function has the sizes it was exported with. Received: "
+            f"dynamic_shapes={dynamic_shapes!r}. Leave it out, or export the function with "
+            "jax.export.symbolic_shape.",
+            argument="dynamic_shapes",
+        )
+    if constraints:
+        raise ArgumentError(
+            "An exported function has the constraints it was exported with. Received: "
+            f"constraints={list(constraints)!r}. Leave them out.",
+            argument="constraints",
+        )
 
 
 def _size(dim: Any) -> int | str:
@@ -256,6 +288,8 @@ def _lower(
     except YobxError:
         raise
     except Exception as error:  # whatever the function of the user raises
+        if isinstance(error, TypeError):
+            _refuse_arity(fn, call, error)
         sizes = (
             f" The sizes {', '.join(symbols)} are symbolic: if the function needs them as numbers, "
             "pass dynamic_shapes with {} for that input."
@@ -265,7 +299,26 @@ def _lower(
         raise TraceError(
             f"A function must run while JAX traces it. Received: {title!r} on "
             f"{dict(zip(names, shapes, strict=True))}, which raised {type(error).__name__}: "
-            f"{' '.join(str(error).split())[:600]}.{sizes}"
+            f"{' '.join(str(error).split())[:600].removesuffix('.')}.{sizes}"
+        ) from error
+
+
+def _refuse_arity(fn: Callable[..., Any], call: Call, error: TypeError) -> None:
+    """Tell a call that does not fit the parameters from an error inside the function."""
+    args, kwargs = call.fill([None] * len(call.leaves))
+    try:
+        signature = inspect.signature(fn)
+    except ValueError:  # of C code that does not say what it takes
+        return
+    try:
+        signature.bind(*args, **kwargs)
+    except TypeError as mismatch:
+        raise ArgumentError(
+            "The arguments fit the parameters of the function. Received: "
+            f"{len(args)} by position and the keywords {sorted(kwargs)} for "
+            f"{getattr(fn, '__name__', type(fn).__name__)!r}, which takes {signature}: {mismatch}. "
+            "Try args with one entry per parameter, and kwargs for those that have a name only.",
+            argument="args",
         ) from error
 
 

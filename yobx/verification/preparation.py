@@ -32,6 +32,7 @@ from yobx.verification.recognition import find_source
 from yobx.verification.runner import LoadError, Session, exposed, fits_in_memory
 from yobx.verification.sensitivity import Sensitivity
 from yobx.verification.shape_proof import Constraint, Form
+from yobx.verification.source_jax import as_jax_takes
 from yobx.verification.sources import Source
 from yobx.verification.tolerances import Tolerances
 from yobx.verification.unused_converters import Watched
@@ -89,6 +90,8 @@ def prepare(
     with Attempt() as attempt:
         source, arrays, declared = _import(model, args, options, phases)
         _convert(source, declared, options, phases)
+        if source.framework == "jax":
+            arrays = as_jax_takes(arrays)
         return _load(source, arrays, options, tolerances, phases)
     if not isinstance(attempt.error, EndOfCheckError) and attempt.error is not None:
         raise attempt.error

@@ -22,7 +22,25 @@ from yobx.verification.sources import (
     type_modules,
 )
 
-__all__ = ["JaxSource", "PlainCallableSource"]
+__all__ = ["JaxSource", "PlainCallableSource", "as_jax_takes"]
+
+
+def as_jax_takes(args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Arguments as JAX computes with them: narrowed to 32 bits unless 64-bit types are enabled.
+
+    Args:
+        args: Arrays and constants, nested.
+
+    Returns:
+        The same structure.
+    """
+    from jax import dtypes
+
+    leaves = [
+        leaf.astype(dtypes.canonicalize_dtype(leaf.dtype)) if is_tensor(leaf) else leaf
+        for _, leaf in tree.flatten(args)
+    ]
+    return tuple(tree.rebuild(args, leaves))
 
 
 class JaxSource:
@@ -43,8 +61,10 @@ class JaxSource:
         name: str = "",
         keywords: Mapping[str, Any] | None = None,
     ) -> None:
+        exported: Any = model if _is_exported(model) else None
         self.model = model
-        self.name = display_name(model, name, "")
+        self.name = display_name(model, name or (exported.fun_name if exported else ""), "")
+        self._function: Callable[..., Any] = exported.call if exported else model
         self._kwargs = keywords
         self._converted: onnx.ModelProto | None = None
         self._lines: dict[str, str] = {}
@@ -67,12 +87,21 @@ class JaxSource:
         arrays, named = tree.map_leaves(
             lambda leaf: jnp.asarray(leaf) if is_tensor(leaf) else leaf, (args, given)
         )
-        result = self.model(*arrays, **named)
-        return named_leaves(result)
+        return named_leaves(self._function(*arrays, **named))
 
     def example(self, seed: int, options: Mapping[str, Any]) -> tuple[Any, ...] | None:
-        """JAX functions declare no inputs."""
-        return None
+        """What a `jax.export.Exported` takes; other functions declare no inputs."""
+        from jax import tree as jax_tree
+
+        exported: Any = self.model
+        if not _is_exported(exported):
+            return None
+        specs = [_described(aval) for aval in exported.in_avals]
+        sizes = (d.dim_param for s in specs for d in s.type.tensor_type.shape.dim)
+        args, kwargs = jax_tree.unflatten(exported.in_tree, specs)
+        if kwargs or not all(size.isidentifier() for size in sizes if size):
+            return None
+        return tuple(args)
 
     def intermediates(
         self, args: tuple[Any, ...], names: Sequence[str], options: Mapping[str, Any]
@@ -85,7 +114,7 @@ class JaxSource:
 
         def function(*arrays: Any) -> Any:
             positional, named = fill((args, given), arrays)
-            return self.model(*positional, **named)
+            return self._function(*positional, **named)
 
         if self._converted is None:
             return {}
@@ -96,6 +125,19 @@ class JaxSource:
     def user_line(self, origin: Origin, args: tuple[Any, ...], options: Mapping[str, Any]) -> str:
         """The user's line of a value; known once `intermediates` has run."""
         return self._lines.get(origin.value, "")
+
+
+def _is_exported(model: Any) -> bool:
+    from jax import export
+
+    return isinstance(model, export.Exported)
+
+
+def _described(aval: Any) -> onnx.ValueInfoProto:
+    """An abstract array of JAX as a description, with names for its symbolic sizes."""
+    sizes = [dim if isinstance(dim, int) else str(dim) for dim in aval.shape]
+    kind = onnx.helper.np_dtype_to_tensor_dtype(np.dtype(aval.dtype))
+    return onnx.helper.make_tensor_value_info("", kind, sizes)
 
 
 class PlainCallableSource:
