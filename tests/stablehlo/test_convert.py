@@ -143,8 +143,10 @@ func.func @main(%a: tensor<{n}x{t}>, %b: tensor<{n}x{t}>) -> tensor<{n}x{t}> {{
 def test_integer_power_wraps(text: str, dtype: str) -> None:
     base = np.array([2, 3, 5, 0, 1, 7, 2], dtype)
     exponent = np.array([3, 9, 2, 0, 7, 1, 77], dtype)
+    # XLA reads six bits of the exponent
     wanted = [
-        pow(int(b), int(e), 2 ** (8 * base.itemsize)) for b, e in zip(base, exponent, strict=True)
+        pow(int(b), int(e) & 63, 2 ** (8 * base.itemsize))
+        for b, e in zip(base, exponent, strict=True)
     ]
     module = parse(POWER.format(n=len(base), t=text, op="power"))
     g = GraphBuilder(21)
