@@ -153,6 +153,18 @@ def test_jax(in_files: Path, tmp_path: Path) -> None:
     assert _sizes(model.graph.output[0]) == ["B"]
 
 
+def test_errors_of_a_jax_function_are_those_of_jax(
+    in_files: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["convert", "-q", "--jax", "cli_heavy_models:raising", "--input", "x:float32[2]"]
+    assert main([*command, "-o", str(tmp_path / "model.onnx")]) == ExitCode.MODEL
+    told = capsys.readouterr().err
+    assert "while JAX traces it" in told
+    assert "the model is broken" in told
+    layout = ["--inputs-as-nchw", "x", "-o", str(tmp_path / "model.onnx")]
+    assert main([*command, *layout]) == ExitCode.USAGE
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [

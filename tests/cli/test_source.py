@@ -5,7 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import jax
+import numpy as np
 import pytest
+from jax import export
 
 from yobx.cli.parser import build_parser
 from yobx.cli.source import Source, prepare
@@ -54,3 +57,39 @@ def test_inputs_replace_those_of_the_factory(
 def test_static_and_dynamic_exclude_each_other() -> None:
     with pytest.raises(ArgumentError, match="exclude each other"):
         _prepare("model.keras", "--static", "--dynamic", "x:0=n")
+
+
+@pytest.fixture
+def jax_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a module of JAX functions, which is the current one."""
+    (tmp_path / "cli_jax_functions.py").write_text("def double(x):\n    return 2 * x\n")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "does not say what it takes"),
+        (["--input", "x:float32[2]", "--signature", "s"], "--signature and --jax exclude"),
+        (["--input", "x:float32[2]", "--tag", "s"], "--tag and --jax exclude"),
+        (["--input", "x:float32[2]", "--allow-unsafe"], "--allow-unsafe and --jax exclude"),
+    ],
+)
+def test_what_jax_functions_do_not_take(
+    jax_module: Path, arguments: list[str], message: str
+) -> None:
+    with pytest.raises(ArgumentError, match=message):
+        _prepare("--jax", "cli_jax_functions:double", *arguments)
+
+
+def test_a_file_of_an_exported_function(jax_module: Path) -> None:
+    made = export.export(jax.jit(lambda x: x + 1))(jax.ShapeDtypeStruct((3,), np.float32))
+    (jax_module / "function.bin").write_bytes(made.serialize())
+    source = _prepare("--jax", "function.bin")
+    assert source.model.in_avals == made.in_avals
+    assert source.args is None
+    (jax_module / "other.bin").write_bytes(b"other")
+    for name in ("other.bin", "cli_jax_functions.py", "missing.bin", "."):
+        with pytest.raises(ArgumentError, match=r"jax\.export\.Exported"):
+            _prepare("--jax", name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -56,14 +57,27 @@ def run(options: argparse.Namespace, screen: Screen) -> ExitCode:
         if result.model is not None and output.is_file():
             _show_model(result.model, output, screen)
         return exit_code(result.report)
-    from yobx.tensorflow import to_onnx
-
+    if layout and options.jax:
+        raise ArgumentError(
+            f"--{'/'.join(layout)} and --jax exclude each other.".replace("_", "-"), argument="jax"
+        )
+    to_onnx = _converter(is_jax=options.jax)
     # The converter shows its own stages and a bar: they tell more than one spinner.
     options_for_it = {"verbose": 0 if options.quiet else 1, **layout, **source.options}
     model = to_onnx(source.model, source.args, filename=str(output), **options_for_it)
     _show_model(model, output, screen)
     tell_open_sizes(options, model, screen)
     return ExitCode.OK
+
+
+def _converter(*, is_jax: bool) -> Callable[..., onnx.ModelProto]:
+    if is_jax:
+        from yobx.jax import to_onnx as convert_jax
+
+        return convert_jax
+    from yobx.tensorflow import to_onnx as convert_any
+
+    return convert_any
 
 
 def _show_model(model: onnx.ModelProto, output: Path, screen: Screen) -> None:

@@ -36,7 +36,7 @@ def load(target: str, *, is_jax: bool = False) -> Loaded:
 
     Args:
         target: A Keras archive, a SavedModel folder, ``module:attribute`` or ``file.py:attribute``.
-        is_jax: Whether the attribute is a JAX function.
+        is_jax: Whether the attribute is a JAX function, and a file a serialized one.
 
     Returns:
         The model, or its path.
@@ -46,9 +46,15 @@ def load(target: str, *, is_jax: bool = False) -> Loaded:
     """
     if not Path(target).exists() and ":" in target:
         return _load_attribute(target, is_function=is_jax)
+    if is_jax and Path(target).is_file() and Path(target).suffix != ".py":
+        from yobx.jax.convert import read_function
+
+        return Loaded(read_function(target))
     if is_jax:
         raise ArgumentError(
-            f"--jax takes module:function. Received: MODEL={target!r}.", argument="jax"
+            "--jax takes module:function, or a file of what jax.export.Exported.serialize() "
+            f"returns. Received: MODEL={target!r}, {_what_is_wrong(Path(target))}.",
+            argument="jax",
         )
     if Path(target).suffix == ".py":
         raise ArgumentError(
@@ -57,6 +63,12 @@ def load(target: str, *, is_jax: bool = False) -> Loaded:
             argument="model",
         )
     return Loaded(target)
+
+
+def _what_is_wrong(path: Path) -> str:
+    if path.suffix == ".py":
+        return "which is a Python file: its name is followed by that of the function"
+    return "which is a folder" if path.is_dir() else "which does not exist"
 
 
 def _load_attribute(target: str, *, is_function: bool) -> Loaded:

@@ -38,6 +38,7 @@ MODEL is one of
   module:attribute          a model, a tf.function, or a function without parameters that returns
                             a model, (model, args) or (model, args, options)
   file.py:attribute         the same, from a file
+  function.bin              with --jax, what jax.export.Exported.serialize() returned
 """
 
 
@@ -87,7 +88,9 @@ def _add_source(parser: argparse.ArgumentParser) -> None:
     """Add the options that say which model, and which inputs, ``to_onnx`` receives."""
     parser.add_argument("model", metavar="MODEL", help="what to convert, see below")
     source = parser.add_argument_group("the model")
-    source.add_argument("--jax", action="store_true", help="MODEL is a JAX function")
+    source.add_argument(
+        "--jax", action="store_true", help="MODEL is a JAX function, or a file of one"
+    )
     source.add_argument(
         "--graphdef", action="store_true", help="MODEL is a frozen graph of TensorFlow 1 (.pb)"
     )

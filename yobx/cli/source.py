@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -62,7 +63,28 @@ def prepare(options: argparse.Namespace) -> Source:
     for name in ("signature", "tag", "allow_unsafe"):
         if getattr(options, name):
             keywords[name] = getattr(options, name)
+    if options.jax:
+        _check_jax(loaded.model, args, keywords)
     return Source(loaded.model, args, keywords)
+
+
+def _check_jax(model: Any, args: Any, keywords: Mapping[str, Any]) -> None:
+    """Refuse options of other models, and a function without inputs.
+
+    Raises:
+        ArgumentError: If there is one of these.
+    """
+    for name in ("signature", "tag", "allow_unsafe"):
+        if name in keywords:
+            raise ArgumentError(
+                f"--{name.replace('_', '-')} and --jax exclude each other.", argument=name
+            )
+    if args is None and not hasattr(model, "in_avals"):
+        raise ArgumentError(
+            "A JAX function does not say what it takes. Received: --jax without --input. Try "
+            '--input "x:float32[B,4]", once per parameter.',
+            argument="input",
+        )
 
 
 def _names(text: str) -> list[str]:
