@@ -254,6 +254,22 @@ def list_parts(x: Any) -> Any:
     return array.gather([0, 2]), array.concat()
 
 
+def uneven_loop(n: Any, x: Any) -> Any:
+    """Elements of several lengths, joined after the loop that writes them."""
+    array = tf.TensorArray(tf.float32, size=n, element_shape=[None, 3], infer_shape=False)
+    _, array = tf.while_loop(
+        lambda i, a: i < n, lambda i, a: (i + 1, a.write(i, x[: i + 1] * 2.0)), [0, array]
+    )
+    return array.concat(), array.size()
+
+
+def uneven_apart(n: Any, x: Any) -> Any:
+    """Elements of several lengths, written one by one and joined."""
+    array = tf.TensorArray(tf.float32, size=3, element_shape=[None, 3], infer_shape=False)
+    array = array.write(2, x).write(0, x[:1]).write(1, tf.zeros([2, 3]))
+    return array.concat(), array.size() + n
+
+
 def row(name: str, function: Callable[..., Any], *args: Arg, **options: Any) -> Case:
     """Return a case with the allowances of this module."""
     return Case(name, function, args, **{"ulps": 16.0, "floor": 4.0, **options})
@@ -289,6 +305,8 @@ CASES = [
     row("autograph_loop", autograph_loop, COUNT, X, autograph=True),
     row("autograph_break", autograph_break, X, autograph=True),
     row("pushed", pushed, X),
+    row("uneven_loop", uneven_loop, COUNT, X, bindings=EMPTY),
+    row("uneven_apart", uneven_apart, COUNT, X),
     row("list_parts", list_parts, Arg("float32", (3, "m")), bindings=({"m": 5}, {"m": 2})),
 ]
 

@@ -79,12 +79,15 @@ class Conversion:
         layers: For the layer path of an operation.
         verbose: Verbosity level.
         on_op: Called with every operation of the outermost graph once it is converted.
+        joined: A list of elements of several lengths, for which the vector of these lengths stands
+            -> the elements one behind the other.
     """
 
     extra_converters: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
     layers: LayerIndex = field(default_factory=LayerIndex)
     verbose: int = 0
     on_op: Callable[[Any], None] = lambda op: None
+    joined: dict[str, str] = field(default_factory=dict)
     _resources: list[dict[str, Any]] = field(default_factory=lambda: [{}])
     _places: list[str] = field(default_factory=list)
     _graphs: list[Any] = field(default_factory=list)

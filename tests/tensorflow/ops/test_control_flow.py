@@ -16,6 +16,8 @@ from conformance.tf_ops.control_flow import (
     over_numbers,
     range_written,
     two_branches,
+    uneven_apart,
+    uneven_loop,
 )
 from yobx.errors import UnsupportedAttributeError
 from yobx.tensorflow import to_onnx
@@ -68,7 +70,7 @@ def test_a_loop_over_a_range_that_writes_each_element_is_a_scan() -> None:
 def test_elements_of_different_sizes_are_not_filled_up() -> None:
     def written(x: Any) -> Any:
         array = tf.TensorArray(tf.float32, size=2, element_shape=[None, 3], infer_shape=False)
-        return array.write(0, x[:1]).write(1, x).concat()
+        return array.write(0, x[:1]).write(1, x).read(1)
 
     model = to_onnx(tf.function(written), (np.ones((2, 3), np.float32),))
     session = onnxruntime.InferenceSession(model.SerializeToString())
@@ -76,6 +78,19 @@ def test_elements_of_different_sizes_are_not_filled_up() -> None:
     assert np.array_equal(session.run(None, {"x": one})[0], written(one))
     with pytest.raises(onnxruntime.capi.onnxruntime_pybind11_state.InvalidArgument):
         session.run(None, {"x": np.ones((4, 3), np.float32)})
+
+
+@pytest.mark.parametrize("function", [uneven_loop, uneven_apart])
+def test_elements_of_different_sizes_may_be_joined(function: Any) -> None:
+    x, n = np.arange(12, dtype=np.float32).reshape(4, 3), np.array(3, np.int32)
+    model = to_onnx(tf.function(function), (n, x), dynamic_shapes=({}, {0: "rows"}))
+    session = onnxruntime.InferenceSession(model.SerializeToString())
+    names = [value.name for value in session.get_inputs()]
+    for turns, rows in ((3, 4), (4, 4), (1, 1), (0, 2)):
+        feeds = dict(zip(names, (np.array(turns, np.int32), x[:rows]), strict=True))
+        wanted = tf.function(function)(*map(tf.constant, feeds.values()))
+        for got, want in zip(session.run(None, feeds), wanted, strict=True):
+            assert np.array_equal(got, want)
 
 
 def test_lists_of_lists_are_refused() -> None:

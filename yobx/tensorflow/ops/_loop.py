@@ -16,6 +16,7 @@ __all__ = [
     "input_index",
     "origin",
     "plan_loop",
+    "readers",
 ]
 
 Starts: TypeAlias = Callable[[int], "np.ndarray[Any, Any] | None"]
@@ -111,12 +112,12 @@ def _is_counter(body: Any, k: int, starts: Starts, fixed: set[int]) -> bool:
     return False
 
 
-def _uses(body: Any, tensor: Any) -> list[Any]:
+def readers(tensor: Any) -> list[Any]:
     """Return the operations that read a value, through those that pass it on."""
     found: list[Any] = []
     for op in tensor.consumers():
         if op.type in _TRANSPARENT:
-            found.extend(_uses(body, op.outputs[0]))
+            found.extend(readers(op.outputs[0]))
         else:
             found.append(op)
     return found
@@ -127,7 +128,7 @@ def _sole_write(body: Any, k: int) -> Any:
     op = origin(body.outputs[k]).op
     if body.inputs[k].dtype.name != "variant" or op.type != "TensorListSetItem":
         return None
-    alone = _uses(body, body.inputs[k]) == [op] and not _uses(body, op.outputs[0])
+    alone = readers(body.inputs[k]) == [op] and not readers(op.outputs[0])
     return op if alone and input_index(body, op.inputs[0]) == k else None
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from yobx.lowering.looping import counted
 from yobx.tensorflow.conversion import current_conversion
 from yobx.tensorflow.function_body import convert_function_body
 from yobx.tensorflow.graph_walk import function_graph
-from yobx.tensorflow.ops._loop import BodyView, Bound, LoopPlan, plan_loop
+from yobx.tensorflow.ops._loop import BodyView, Bound, LoopPlan, origin, plan_loop, readers
 from yobx.tensorflow.ops._op import constant, unsupported
 from yobx.tensorflow.ops._recurrent import match_recurrence
 from yobx.tensorflow.ops._recurrent_node import emit_recurrence
@@ -118,6 +118,14 @@ def _emit_case(
     return _emit_if(g, op, chosen, [then_branch, else_branch], outputs)
 
 
+class _Joined(NamedTuple):
+    """Elements of a list one behind the other, before the first turn."""
+
+    start: str
+    dtype: Any
+    dims: list[Any]
+
+
 @dataclass
 class _Loop:
     """One ``While`` being converted."""
@@ -128,6 +136,9 @@ class _Loop:
     body: Any
     plan: LoopPlan
     items: dict[int, Any] = field(default_factory=dict)
+    #: Written lists whose elements may differ in length -> what is joined so far: its first value
+    #: and its type.
+    joined: dict[int, _Joined] = field(default_factory=dict)
 
     @property
     def initial(self) -> list[str]:
@@ -257,12 +268,15 @@ def _emit_loop(loop: _Loop, trips: Any) -> list[str]:
     loose: set[tuple[int, int]] = set()
     while True:
         sub, results, changed = _convert_body(loop, trips, loose)
-        if not changed - loose:
+        uneven = _uneven_lists(loop)
+        if not changed - loose and not uneven:
             break
         loose |= changed
+        loop.joined |= uneven
     names = [loop.initial[k] for k in loop.plan.carried]
+    names += [one.start for one in loop.joined.values()]
     count = len(results)
-    if _is_scan(trips, loose):
+    if _is_scan(loop, trips, loose):
         index = np.arange(trips, dtype=np.int64)
         made = loop.g.op.Scan(
             *names, index, body=sub, num_scan_inputs=1, outputs=count, name=loop.op.name
@@ -278,9 +292,34 @@ def _emit_loop(loop: _Loop, trips: Any) -> list[str]:
     return [made] if isinstance(made, str) else list(made)
 
 
-def _is_scan(trips: Any, loose: set[tuple[int, int]]) -> bool:
+def _is_scan(loop: _Loop, trips: Any, loose: set[tuple[int, int]]) -> bool:
     """Tell whether the loop is a Scan, whose variables keep their shapes."""
-    return isinstance(trips, int) and trips > 0 and not loose
+    return isinstance(trips, int) and trips > 0 and not loose and not loop.joined
+
+
+_JOINS = ("TensorListConcat", "TensorListConcatV2")
+
+
+def _uneven_lists(loop: _Loop) -> dict[int, _Joined]:
+    """Find lists that are only joined after the loop, of elements whose length may change."""
+    g, found = loop.g, {}
+    for k, (counter, item) in loop.plan.written.items():
+        dims = loop.items.get(k)
+        users = {op.type for op in readers(loop.op.outputs[k])}
+        if k in loop.joined or not dims or not users & set(_JOINS):
+            continue
+        fresh = origin(loop.op.inputs[k]).op.type in ("TensorListReserve", "EmptyTensorList")
+        if users - {*_JOINS, "TensorListLength"} or not fresh or _start(loop, counter) != 0:
+            continue
+        if dims[0].is_int() or _size_like(loop, dims[0]) is not None:
+            continue
+        rest = [dim.as_int() if dim.is_int() else _size_like(loop, dim) for dim in dims[1:]]
+        if all(size is not None for size in rest):
+            kind = item.dtype.as_numpy_dtype
+            zero = np.array("", object) if item.dtype.name == "string" else np.array(0, kind)
+            start = lists.reserve(g, zero, [0, *(size for size in rest if size is not None)])
+            found[k] = _Joined(start, g.get_type(start), [None, *dims[1:]])
+    return found
 
 
 def _convert_body(
@@ -288,17 +327,19 @@ def _convert_body(
 ) -> tuple[GraphBuilder, list[str], set[tuple[int, int]]]:
     """Write the body; also tell which axes of carried variables do not keep their size."""
     plan, g = loop.plan, loop.g
-    scan = _is_scan(trips, loose)
+    scan = _is_scan(loop, trips, loose)
     state = [
         (f"{loop.op.name}/state_{k}", g.get_type(loop.initial[k]), _declared_dims(loop, k, loose))
         for k in plan.carried
     ]
+    state += [(f"{loop.op.name}/joined_{k}", one.dtype, one.dims) for k, one in loop.joined.items()]
     step: tuple[str, Any, Any] = (f"{loop.op.name}/step", np.int64, [])
     inputs = [*state, step] if scan else [step, (f"{loop.op.name}/again", np.bool_, []), *state]
     sub = g.subgraph(f"{loop.op.name}_body", inputs=inputs)
     formal = list(sub.input_names)
     index, first = (formal[-1], 0) if scan else (formal[0], 2)
-    current = _body_inputs(loop, sub, index, formal[first : first + len(state)])
+    carried = len(plan.carried)
+    current = _body_inputs(loop, sub, index, formal[first : first + carried])
     wanted = [loop.body.outputs[k] for k in plan.carried]
     wanted += [item for _, item in plan.written.values()]
     view = BodyView(loop.body, wanted)
@@ -306,11 +347,15 @@ def _convert_body(
     if not scan:
         again = formal[1] if trips is not None else _again(loop, sub, current, values)
         sub.make_tensor_output(f"{loop.op.name}/again_out", source=sub.op.Identity(again))
-    for k, value in zip(plan.written, values[len(plan.carried) :], strict=True):
+    rows = dict(zip(plan.written, values[carried:], strict=True))
+    for k, value in rows.items():
         shape = sub.get_shape(value)
         loop.items[k] = shape.dims() if shape.has_rank() else None
+    joined = dict(zip(loop.joined, formal[first + carried :], strict=False))
+    longer = [legal(sub).Concat(before, rows[k], axis=0) for k, before in joined.items()]
+    rows |= {k: sub.op.Shape(rows[k], end=1) for k in joined}
     results = []
-    for i, value in enumerate(values):
+    for i, value in enumerate([*values[:carried], *longer, *rows.values()]):
         results.append(
             sub.make_tensor_output(f"{loop.op.name}/out_{i}", source=sub.op.Identity(value))
         )
@@ -373,8 +418,14 @@ def _final_values(loop: _Loop, trips: Any, results: list[str]) -> list[str]:
         )
         end = g.op.Add(to_int64(g, final[k]), total)
         final[k] = cast(g, end, g.get_type(loop.initial[k]))
-    stacked = results[len(plan.carried) :]
+    parts = results[len(plan.carried) :]
+    joined = dict(zip(loop.joined, parts, strict=False))
+    stacked = parts[len(joined) :]
     for (k, (counter, _)), made in zip(plan.written.items(), stacked, strict=True):
+        if k in joined:
+            final[k] = shapes.vector(g, made)
+            current_conversion().joined[final[k]] = joined[k]
+            continue
         rows = _exact_rows(loop, trips, made, loop.items.get(k))
         start = _start(loop, counter)
         if not g.has_name(loop.initial[k]):

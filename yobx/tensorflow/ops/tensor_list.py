@@ -12,6 +12,8 @@ from yobx.lowering.dtypes import element_type, numpy_dtype
 from yobx.lowering.gather import gather
 from yobx.lowering.legalise import legal
 from yobx.lowering.shapes import Dim
+from yobx.tensorflow.conversion import current_conversion
+from yobx.tensorflow.ops._loop import constant_of, origin
 from yobx.tensorflow.ops._op import constant, unsupported
 from yobx.tensorflow.register import register_tf_op_converter
 from yobx.xbuilder import GraphBuilder
@@ -167,8 +169,17 @@ def convert_resize(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op:
 
 @register_tf_op_converter(("TensorListConcat", "TensorListConcatV2"))
 def convert_concat(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
-    """The elements, which have one shape here, one behind the other; and their lengths."""
-    items = op.inputs[0].name
+    """The elements one behind the other, and their lengths."""
+    items = g.alias(op.inputs[0].name, op.inputs[0].name)
+    joined = current_conversion().joined.get(items)
+    parts = _written_apart(op.inputs[0])
+    if joined is not None:
+        g.op.Identity(items, outputs=outputs[1:2])
+        return str(g.op.Identity(joined, outputs=outputs[:1], name=op.name))
+    if parts is not None and all((g.get_rank(part) or 0) > 0 for part in parts):
+        lengths = [g.op.Shape(part, end=1) for part in parts]
+        g.op.Concat(*lengths, axis=0, outputs=outputs[1:2])
+        return str(legal(g).Concat(*parts, axis=0, outputs=outputs[:1], name=op.name))
     n = shapes.rank(g, items)
     if n < 2:
         unsupported(op, "elements need at least one axis", f"rank={n - 1}")
@@ -179,6 +190,22 @@ def convert_concat(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op:
     shapes.reshape(g, items, [str(total), *rest], outputs=outputs[:1], name=op.name)
     g.op.Expand(each, count, outputs=outputs[1:2])
     return outputs[0]
+
+
+def _written_apart(items: Any) -> list[str] | None:
+    """Return the elements of a list if each is written once, at a known place, in one graph."""
+    found: dict[int, str] = {}
+    op = origin(items).op
+    while op.type == "TensorListSetItem":
+        place = constant_of(op.inputs[1])
+        if place is None:
+            return None
+        found.setdefault(int(place), str(op.inputs[2].name))
+        op = origin(op.inputs[0]).op
+    count = constant_of(op.inputs[1]) if op.type == "TensorListReserve" else None
+    if count is None or sorted(found) != list(range(max(int(count), len(found)))) or not found:
+        return None
+    return [found[i] for i in sorted(found)]
 
 
 @register_tf_op_converter("TensorListSplit")
