@@ -60,6 +60,64 @@ def test_nodes_that_do_something(node: str, kind: str) -> None:
     assert kind in kinds(to_proto(model))
 
 
+_COUNTED = """g (float[n, 3] x) => (float[n, 3] y)
+    <int64 zero = {0}, int64 one = {1}, int64 two = {2}> {
+        a = Relu (x)
+        shape = Shape (SHAPED)
+        short = Cast <to: int = 6> (shape)
+        size = Gather (short, zero)
+        limit = Cast <to: int = 7> (size)
+        several = Greater (limit, MORE)
+        span = Range (zero, limit, STEP)
+        order = Where (several, span, OTHER)
+        b = Gather (a, order)
+        y = Neg (b)
+    }"""
+
+
+def _counted(shaped: str = "x", more: str = "one", step: str = "one", other: str = "zero") -> str:
+    named = {"SHAPED": shaped, "MORE": more, "STEP": step, "OTHER": other}
+    text = _COUNTED
+    for name, value in named.items():
+        text = text.replace(name, value)
+    return text
+
+
+@pytest.mark.parametrize("direct", [True, False])
+def test_all_elements_in_order(direct: bool) -> None:
+    text = _counted().replace("Gather (a, order)", "Gather (a, span)") if direct else _counted()
+    text = text.replace("short = Cast <to: int = 6> (shape)", "short = Identity (shape)")
+    text = text.replace("limit = Cast <to: int = 7> (size)", "limit = Identity (size)")
+    before = apply(parse(text), remove_identities)
+    assert "Gather" not in {n.op_type for n in before.graph.node if n.output[0] == "b"}
+    assert next(n for n in before.graph.node if n.op_type == "Neg").input[0] == "a"
+
+
+def test_all_elements_by_constant_indices() -> None:
+    before = parse(
+        """g (float[4, 3] x) => (float[4, 3] y, float[4, 3] z, float[4, 3] w)
+        <int64[4] order = {0, 1, 2, 3}, int64[3] inner = {0, 1, 2}, int64[4] other = {0, 1, 3, 2}> {
+            a = Gather (x, order)
+            b = Gather <axis: int = 1> (x, inner)
+            c = Gather (x, other)
+            y = Neg (a)
+            z = Neg (b)
+            w = Neg (c)
+        }"""
+    )
+    assert kinds(apply(before, remove_identities)) == {"Gather": 1, "Neg": 3}
+
+
+@pytest.mark.parametrize("changed", [{"more": "two"}, {"other": "one"}, {"step": "two"}])
+def test_other_orders_are_kept(changed: dict[str, str]) -> None:
+    text = _counted(**changed).replace("float[n, 3] y", "float[m, 3] y")
+    text = text.replace("short = Cast <to: int = 6> (shape)", "short = Identity (shape)")
+    text = text.replace("limit = Cast <to: int = 7> (size)", "limit = Identity (size)")
+    model = from_proto(parse(text))
+    remove_identities(model)
+    assert "Gather" in {n.op_type for n in to_proto(model).graph.node if n.output[0] == "b"}
+
+
 def test_outputs_keep_their_names() -> None:
     before = parse(
         """g (float[n, 3] x) => (float[n, 3] y, float[n, 3] z, float[n, 3] w) {

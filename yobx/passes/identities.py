@@ -1,4 +1,4 @@
-"""Nodes that give back their input: Identity, Cast to the same type, Dropout, empty Pad."""
+"""Nodes that give back their input: Identity, Cast to the same type, empty Pad, ordered Gather."""
 
 from __future__ import annotations
 
@@ -6,7 +6,15 @@ from collections.abc import Callable
 
 import onnx_ir as ir
 
-from yobx.passes.graph_edit import GraphEditor, graphs_of, int_constant, known_dims
+from yobx.passes.graph_edit import (
+    GraphEditor,
+    graphs_of,
+    int_constant,
+    known_dims,
+    producer_of,
+    rank_of,
+    scalar_constant,
+)
 
 __all__ = ["remove_identities"]
 
@@ -94,6 +102,54 @@ def _slice(node: ir.Node) -> bool:
     return not any(starts) and all(end >= _LARGE for end in ends)
 
 
+def _gather(node: ir.Node) -> bool:
+    """Takes all there is along one axis, in order, as each tf.vectorized_map does first."""
+    source, indices = node.inputs
+    return rank_of(indices) == 1 and same_dims(source, node.outputs[0]) and _counts(indices)
+
+
+def _counts(value: ir.Value | None) -> bool:
+    """Tells whether a vector is 0, 1, 2, ..."""
+    known = int_constant(value)
+    if known is not None:
+        return known == tuple(range(len(known)))
+    span = producer_of(value, "Range")
+    if span is not None:
+        return scalar_constant(span.inputs[0]) == 0 and scalar_constant(span.inputs[2]) == 1
+    choice = producer_of(value, "Where")
+    if choice is None:
+        return False
+    condition, counted, zero = choice.inputs
+    # Where there are fewer than two elements, zero is the count.
+    return (
+        scalar_constant(zero) == 0
+        and same_dims(counted, value)
+        and _counts(counted)
+        and _several(condition, known_dims(value))
+    )
+
+
+def _several(condition: ir.Value | None, dims: tuple[int | str | None, ...] | None) -> bool:
+    """Tells whether a scalar says that the only one of these sizes is above one."""
+    test = producer_of(condition, "Greater")
+    if test is None or scalar_constant(test.inputs[1]) != 1:
+        return False
+    return dims is not None and dims == (_size_read(test.inputs[0]),)
+
+
+def _size_read(value: ir.Value | None) -> int | str | None:
+    """Returns the size that a scalar is read from by Shape and Gather, ``None`` for others."""
+    pick = producer_of(value, "Gather")
+    position = None if pick is None else int_constant(pick.inputs[1])
+    if pick is None or position is None or rank_of(value) != 0:
+        return None
+    cast = producer_of(pick.inputs[0], "Cast")
+    shape = producer_of(pick.inputs[0] if cast is None else cast.inputs[0], "Shape")
+    dims = None if shape is None or shape.attributes else known_dims(shape.inputs[0])
+    index = position[0]
+    return dims[index] if dims is not None and -len(dims) <= index < len(dims) else None
+
+
 _LARGE = (1 << 31) - 1
 _DOES_NOTHING: dict[str, Callable[[ir.Node], bool]] = {
     "Cast": _cast,
@@ -102,6 +158,7 @@ _DOES_NOTHING: dict[str, Callable[[ir.Node], bool]] = {
     "Dropout": _dropout,
     "Expand": _same_shape,
     "Flatten": _same_shape,
+    "Gather": _gather,
     "Identity": _identity,
     "Max": _single,
     "Mean": _single,
