@@ -147,3 +147,18 @@ def test_constant_nodes_become_initializers() -> None:
     )
     after = fold(before)
     assert kinds(after) == {"Add": 2, "Mul": 1, "Unsqueeze": 1, "Squeeze": 1, "Constant": 1}
+
+
+def test_large_quantised_weights_stay_as_narrow_as_they_are() -> None:
+    def converted(rows: int) -> onnx.ModelProto:
+        g = GraphBuilder(21)
+        g.make_tensor_input("X", np.int32, ("n", rows))
+        weights = np.arange(rows * 300, dtype=np.int64).reshape(rows, 300).astype(np.int8)
+        wide = g.op.Cast(g.make_initializer("weights", weights), to=onnx.TensorProto.INT32)
+        g.make_tensor_output("Y", source=g.op.MatMul("X", wide))
+        return g.to_onnx(passes=[fold_constants])
+
+    large, small = converted(300), converted(3)
+    assert kinds(large) == {"Cast": 1, "MatMul": 1}
+    assert [t.data_type for t in large.graph.initializer] == [onnx.TensorProto.INT8]
+    assert kinds(small) == {"MatMul": 1}

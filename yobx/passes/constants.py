@@ -102,12 +102,23 @@ def _evaluate(node: ir.Node, exact: dict[ir.Value, Array]) -> None:
     if result is None or result.size > max(_SMALL, *(array.size for array in inputs)):
         return
     if node.op_type == "Cast":
+        if result.size > _SMALL and _widens(dtype, node):
+            return
         output.dtype = ir.DataType(node.attributes["to"].as_int())
     kind = ir.DataType.from_numpy(dtype) if output.dtype is None else output.dtype
     output.dtype = kind
     if not _is_float(kind.numpy()):
         result = _round(result, kind.numpy())
     exact[output] = result
+
+
+def _widens(dtype: np.dtype[Any], cast: ir.Node) -> bool:
+    """Whether a Cast makes whole numbers wider: quantised weights, which are kept as they are.
+
+    onnxruntime computes it once, when it loads the model; the file stays small.
+    """
+    target = ir.DataType(cast.attributes["to"].as_int())
+    return dtype.kind in "iu" and target.itemsize > dtype.itemsize
 
 
 # Strings, and types so narrow that every operation would have to round by its own rules.
