@@ -35,6 +35,14 @@ from yobx.words import counted
 __all__ = ["Evidence", "Located", "localize"]
 
 _MOST_NODES_ALONE = 400
+_UNSTABLE = (
+    "float64 reference agrees with the source, and every node is right on its own inputs → the "
+    "converted graph loses in its own precision what the source keeps"
+)
+_ROUNDS = (
+    "float64 reference agrees with onnxruntime where casts round as written → the converted graph "
+    "casts to a narrower type than the source"
+)
 
 
 @dataclass(frozen=True)
@@ -385,6 +393,8 @@ def _describe(
         else f"from the last values that agree to this one: {counted(len(part.graph.node), 'node')}"
     )
     found.verdict, words = _verdict(exact, view.ours, view.theirs, evidence.source.framework)
+    if found.verdict == "runtime" and _rounds(part, feeds, view.ours, view.theirs):
+        found.verdict, words = "converter", _ROUNDS
     found.reason += f"{prefix}; {words}"
     found.reduced_nodes = _still_fails(part, feeds, view.theirs, found)
     return [_reduction(part, feeds, name, view.theirs)] if found.reduced_nodes else []
@@ -427,6 +437,12 @@ def _verdict(exact: Any, ours: Any, theirs: Any, framework: str) -> tuple[str, s
     )
 
 
+def _rounds(part: onnx.ModelProto, feeds: Mapping[str, Any], ours: Any, theirs: Any) -> bool:
+    """Whether casts of the graph alone explain what the run time gives."""
+    exact = evaluate(part, feeds, casts=True)
+    return _verdict(exact, ours, theirs, "")[0] == "converter"
+
+
 def _distance(exact: Any, other: Any) -> float:
     with np.errstate(invalid="ignore", over="ignore"):
         error = np.abs(widen(np.asarray(exact)) - widen(np.asarray(other)))
@@ -434,7 +450,8 @@ def _distance(exact: Any, other: Any) -> float:
     error = np.where(same, 0.0, error)
     if not np.all(np.isfinite(error)):
         return float("inf")
-    return float(np.sqrt(np.mean(np.square(error)))) if error.size else 0.0
+    with np.errstate(over="ignore"):
+        return float(np.sqrt(np.mean(np.square(error)))) if error.size else 0.0
 
 
 def _still_fails(
@@ -488,33 +505,48 @@ def _without_values(
         found.reason += f"{count} nodes are too many to evaluate in float64"
         return
     found.method = found.method or "the whole graph in float64"
-    exact = evaluate(piece(model, list(evidence.feeds), output, evidence.feeds), evidence.feeds)
+    whole = piece(model, list(evidence.feeds), output, evidence.feeds)
+    exact = evaluate(whole, evidence.feeds)
     ours, theirs = evidence.values.get(output), evidence.expected[output]
     if exact is None or np.shape(exact) != np.shape(theirs):
         found.reason += "the graph has no float64 reference"
         return
     found.verdict, words = _verdict(exact, ours, theirs, evidence.source.framework)
+    if found.verdict == "runtime" and _rounds(whole, evidence.feeds, ours, theirs):
+        found.verdict, words = "converter", _ROUNDS
     found.reason += words
     if found.verdict == "runtime":
-        reduced += _first_inexact_node(found, evidence, sensitivity)
+        first, all_right = _first_inexact_node(found, evidence, sensitivity)
+        reduced += first
+        if all_right:
+            found.verdict = "converter"
+            found.reason = found.reason.removesuffix(words) + _UNSTABLE
 
 
 def _first_inexact_node(
     found: Localization, evidence: Evidence, sensitivity: Sensitivity
-) -> list[Reduction]:
-    """The first node that is off on its own inputs, without any documented exception."""
+) -> tuple[list[Reduction], bool]:
+    """The first node that is off on its own inputs, without any documented exception.
+
+    Returns:
+        The node as a model, and whether there is none since all of them are right.
+    """
+    all_right = True
     for node in evidence.model.graph.node:
         name = next((o for o in node.output if o), "")
         alone = _node_alone(evidence, sensitivity, node, name)
-        if alone is not None and alone[0].failed:
+        if alone is None:
+            ours = evidence.values.get(name)
+            all_right = all_right and isinstance(ours, np.ndarray) and not is_float(ours.dtype)
+        elif alone[0].failed:
             report, piece_alone = alone
             found.value, found.node = name, describe_node(evidence.model, name)
             found.difference, found.inputs_agree = report, True
             found.reason += "; this node is the first that is off on its own inputs"
             _describe_origin(found, evidence.model, name)
             found.reduced_nodes = len(piece_alone.model.graph.node)
-            return [piece_alone]
-    return []
+            return [piece_alone], False
+    return [], all_right
 
 
 def _node_alone(

@@ -21,6 +21,7 @@ from yobx.verification.error_classes import subgraphs
 __all__ = ["MAX_ELEMENTS", "evaluate", "in_float64", "piece"]
 
 MAX_ELEMENTS = 50_000_000
+_KEPT = "yobx: keeps its type"
 _NARROW = frozenset({TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.BFLOAT16})
 
 
@@ -86,12 +87,35 @@ def _reads(node: onnx.NodeProto) -> list[str]:
     return names
 
 
-def in_float64(model: onnx.ModelProto) -> onnx.ModelProto:
-    """A copy in which every float32, float16 and bfloat16 tensor is float64."""
+def in_float64(model: onnx.ModelProto, *, casts: bool = False) -> onnx.ModelProto:
+    """A copy in which every float32, float16 and bfloat16 tensor is float64.
+
+    Args:
+        model: The model; it is not changed.
+        casts: Whether casts to a narrower type still round, to float64 values of that type.
+    """
     copy = onnx.ModelProto()
     copy.CopyFrom(model)
+    if casts:
+        _round_again(copy.graph)
     _widen_graph(copy.graph)
     return copy
+
+
+def _round_again(graph: onnx.GraphProto) -> None:
+    """Puts a cast in front of every cast to a narrow type, in a form that stays as it is."""
+    nodes = []
+    for node in graph.node:
+        for body in subgraphs(node):
+            _round_again(body)
+        to = next((a.i for a in node.attribute if a.name == "to"), None)
+        if node.op_type == "Cast" and to in _NARROW:
+            rounded = f"{node.output[0]}__rounded"
+            nodes.append(helper.make_node("Cast", node.input, [rounded], name=_KEPT, to=to))
+            node.input[0] = rounded
+        nodes.append(node)
+    del graph.node[:]
+    graph.node.extend(nodes)
 
 
 def _widen_graph(graph: onnx.GraphProto) -> None:
@@ -101,6 +125,8 @@ def _widen_graph(graph: onnx.GraphProto) -> None:
         if value.type.tensor_type.elem_type in _NARROW:
             value.type.tensor_type.elem_type = TensorProto.DOUBLE
     for node in graph.node:
+        if node.name == _KEPT:
+            continue
         for attribute in node.attribute:
             if attribute.type == onnx.AttributeProto.TENSOR:
                 _widen_tensor(attribute.t)
@@ -128,12 +154,15 @@ def _widen_tensor(tensor: onnx.TensorProto) -> None:
         tensor.CopyFrom(numpy_helper.from_array(wide, tensor.name))
 
 
-def evaluate(model: onnx.ModelProto, feeds: Mapping[str, Any]) -> Any | None:
+def evaluate(
+    model: onnx.ModelProto, feeds: Mapping[str, Any], *, casts: bool = False
+) -> Any | None:
     """Evaluates a small model in float64.
 
     Args:
         model: A model as `piece` makes it.
         feeds: Its inputs in any float dtype.
+        casts: Whether casts to a narrower type still round.
 
     Returns:
         Its first output, or ``None`` when the reference cannot compute it or it is too large.
@@ -146,7 +175,7 @@ def evaluate(model: onnx.ModelProto, feeds: Mapping[str, Any]) -> Any | None:
 
     # The reference raises many classes; without a result there is no verdict.
     with Attempt(), np.errstate(all="ignore"):
-        outputs: Any = ReferenceEvaluator(in_float64(model)).run(None, wide)
+        outputs: Any = ReferenceEvaluator(in_float64(model, casts=casts)).run(None, wide)
         return outputs[0]
     return None
 

@@ -14,8 +14,9 @@ from yobx.errors import ArgumentError, InvalidModelError
 from yobx.verification import tree
 from yobx.verification.boundary import Attempt
 from yobx.verification.called_functions import inlined
+from yobx.verification.inner_values import collector
 from yobx.verification.inputs import generate
-from yobx.verification.runner import Session, exposed, input_names
+from yobx.verification.runner import LoadError, RunError, Session, exposed, input_names
 from yobx.verification.sources import InputSpec, NamedArray, value_spec
 from yobx.verification.weights import light
 
@@ -106,15 +107,31 @@ class OnnxSource:
 
     def intermediates(
         self, args: tuple[Any, ...], names: Sequence[str], options: Mapping[str, Any]
-    ) -> dict[str, NDArray[Any]]:
-        """Values of the reference model that go by the same name."""
+    ) -> dict[str, Any]:
+        """Values of the reference model that go by the same name; turns of those in bodies."""
         if not isinstance(self.reference, onnx.ModelProto):
             return {}
         session = self._session(self.reference, intermediates=True)
         known = set(session.outputs)
         arrays = [leaf for _, leaf in tree.flatten(args)]
         feeds = dict(zip(input_names(self.reference), arrays, strict=True))
-        return session.run(feeds, [name for name in dict.fromkeys(names) if name in known]).values
+        main = session.run(feeds, [name for name in dict.fromkeys(names) if name in known]).values
+        return {**self._turns(self.reference, feeds, names), **main}
+
+    def _turns(
+        self, reference: onnx.ModelProto, feeds: Mapping[str, NDArray[Any]], names: Sequence[str]
+    ) -> dict[str, list[Any]]:
+        """Values inside control flow, one array for each turn; none where they cannot be had."""
+        whole = inlined(reference)
+        found = collector(whole)
+        if found is None:
+            return {}
+        try:
+            session = Session(found.model, weights=whole, optimise=False)
+            turns = found.turns(session.run(feeds).values)
+        except (LoadError, RunError):
+            return {}
+        return {name: turns[name] for name in names if name in turns}
 
     def _session(self, reference: onnx.ModelProto, *, intermediates: bool) -> Session:
         if intermediates not in self._sessions:

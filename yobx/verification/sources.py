@@ -9,7 +9,6 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import onnx
-from numpy.typing import NDArray
 from onnx import helper
 
 __all__ = [
@@ -75,8 +74,8 @@ class Source(Protocol):
 
     def intermediates(
         self, args: tuple[Any, ...], names: Sequence[str], options: Mapping[str, Any]
-    ) -> dict[str, NDArray[Any]]:
-        """Values of the original that go by the name of an ONNX value."""
+    ) -> dict[str, Any]:
+        """Values of the original by the name of an ONNX value; a list of turns in a body."""
 
 
 @dataclass(frozen=True)
