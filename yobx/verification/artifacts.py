@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,74 +32,6 @@ _NAMES = (
     "failure.txt",
     "report.json",
 )
-
-_REPRO = '''\
-"""Repeats a failing check; needs numpy, onnx, onnxruntime and ml_dtypes alone.
-
-{headline}
-
-``python repro.py reduced`` repeats it on the smallest piece that still fails, if there is one.
-"""
-
-import sys
-from pathlib import Path
-
-import numpy as np
-import onnxruntime
-
-HERE = Path(__file__).parent
-
-
-def load(name):
-    """Arrays of one file; dtypes numpy cannot store are kept as bits beside their name."""
-    with np.load(HERE / name, allow_pickle=False) as data:
-        arrays = {{}}
-        for key in data.files:
-            if key.startswith("dtype of "):
-                continue
-            array = data[key]
-            if "dtype of " + key in data.files:
-                import ml_dtypes
-
-                array = array.view(getattr(ml_dtypes, str(data["dtype of " + key])))
-            elif array.dtype.kind == "U":
-                array = array.astype(object)
-            arrays[key] = array
-    return arrays
-
-
-def main(reduced=False):
-    prefix = "reduced_" if reduced else ""
-    inputs, expected = load(prefix + "inputs.npz"), load(prefix + "expected.npz")
-    options = onnxruntime.SessionOptions()
-    if reduced:  # a piece is looked at as it is written
-        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    path = str(HERE / ("reduced.onnx" if reduced else "model.onnx"))
-    session = onnxruntime.InferenceSession(path, options, providers=["{provider}"])
-    names = [output.name for output in session.get_outputs()]
-    wrong = 0
-    for name, got in zip(names, session.run(None, inputs)):
-        if name not in expected:
-            print(name, "has no expected value")
-            continue
-        want = expected[name]
-        if got.dtype.kind in "fc" and got.shape == want.shape and got.dtype == want.dtype:
-            error = np.abs(got.astype(np.complex128) - want.astype(np.complex128))
-            print(name, got.dtype, got.shape, "max abs error", error.max() if error.size else 0.0)
-            allowed = {reduced_tolerance!r} if reduced else {tolerance!r}
-            wrong += bool(np.nanmax(error, initial=0.0) > allowed)
-        else:
-            same = got.dtype == want.dtype and got.shape == want.shape and bool((got == want).all())
-            verdict = "equal" if same else f"differs from {{want.dtype}} {{want.shape}}"
-            print(name, got.dtype, got.shape, verdict)
-            wrong += not same
-    print("wrong outputs:", wrong)
-    return wrong
-
-
-if __name__ == "__main__":
-    raise SystemExit(bool(main("reduced" in sys.argv[1:])))
-'''
 
 
 def write_artifacts(result: CheckResult, folder: Path) -> list[str]:
@@ -147,12 +80,7 @@ def write_artifacts(result: CheckResult, folder: Path) -> list[str]:
         _save(folder / "reduced_expected.npz", result.reduced.expected)
         written += ["reduced.onnx", "reduced_inputs.npz", "reduced_expected.npz"]
     if "model.onnx" in written and run is not None:
-        text = _REPRO.format(
-            headline=report.text().splitlines()[0].replace("\\", "/").replace('"""', "'''"),
-            provider=report.provider,
-            tolerance=_tolerance(result.report.outputs),
-            reduced_tolerance=_tolerance(_reduced_outputs(result)),
-        )
+        text = _script(result, run)
         (folder / "repro.py").write_text(text, encoding="utf-8")
         written.append("repro.py")
     if run is not None:
@@ -168,6 +96,27 @@ def write_artifacts(result: CheckResult, folder: Path) -> list[str]:
         json.dumps(report.as_dict(), indent=1) + "\n", encoding="utf-8"
     )
     return [*written, "failure.txt", "report.json"]
+
+
+def _script(result: CheckResult, run: BindingRun) -> str:
+    """The text of `repro.py`, with what is known of this check."""
+    report = result.report
+    headline = report.text().splitlines()[0].replace("\\", "/").replace('"""', "'''")
+    place = report.localization.difference if report.localization is not None else None
+    of_piece = _tolerances([place], place.binding) if place is not None else {}
+    known = {
+        "PROVIDER": report.provider,
+        "OUTPUTS": len(run.expected),
+        "ALLOWED: dict[str, float]": _tolerances(report.outputs, run.binding.describe()),
+        "ALLOWED_REDUCED": min(of_piece.values(), default=0.0),
+        "ZERO_SIGN": any(output.category == "zero sign" for output in report.outputs),
+    }
+    text = files("yobx.verification").joinpath("repro.py").read_text(encoding="utf-8")
+    for name, value in known.items():
+        start = text.index(f"\n{name} = ") + len(f"\n{name} = ")
+        end = min(found for found in (text.find("  #", start), text.find("\n", start)) if found > 0)
+        text = f"{text[:start]}{value!r}{text[end:]}"
+    return text.replace("<headline>", headline, 1)
 
 
 def remove_artifacts(folder: Path) -> None:
@@ -192,23 +141,17 @@ def _failing_run(result: CheckResult) -> BindingRun | None:
     )
 
 
-def _reduced_outputs(result: CheckResult) -> list[OutputReport]:
-    found = result.report.localization
-    return [found.difference] if found is not None and found.difference is not None else []
-
-
-def _tolerance(outputs: list[OutputReport]) -> float:
+def _tolerances(outputs: list[OutputReport], binding: str) -> dict[str, float]:
     """Largest error the check allowed, for the plain comparison of the script."""
-    worst = [
-        o.max_abs / o.budget_used
-        for o in outputs
-        if o.failed
-        and o.max_abs
-        and o.budget_used
-        and np.isfinite(o.budget_used)
-        and np.isfinite(o.max_abs)
-    ]
-    return float(min(worst, default=0.0))
+    return {
+        output.name: output.max_abs / output.budget_used
+        for output in outputs
+        if output.binding == binding
+        and output.max_abs
+        and output.budget_used
+        and np.isfinite(output.budget_used)
+        and np.isfinite(output.max_abs)
+    }
 
 
 def _save(path: Path, arrays: dict[str, Any]) -> None:
