@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -147,7 +148,7 @@ def test_what_an_element_of_a_sequence_warns_of_is_told() -> None:
     assert report.notes[0].startswith("y[0]: no element is finite")
 
 
-def test_a_check_of_nan_alone_is_vacuous() -> None:
+def test_a_check_of_nan_alone_proves_nothing() -> None:
     nodes = [helper.make_node("Sqrt", ["x"], ["t"]), helper.make_node("Mul", ["t", "t"], ["y"])]
     squares = model(nodes, [value("x", ["N"])], [value("y", ["N"])])
     with np.errstate(invalid="ignore"):
@@ -158,7 +159,63 @@ def test_a_check_of_nan_alone_is_vacuous() -> None:
             bindings="sample",
         )
     assert all(output.vacuous for output in report.outputs)
-    assert "no element is finite" in report.text()
+    assert report.failed_phase == "values"
+    assert "no element of any output is finite, so nothing is proven" in report.text()
+    assert report.text().startswith("yobx: VALUES are not proven")
+    assert "y not finite" in report.text()
+
+
+def test_one_output_of_nan_and_deviations_of_one_element_are_warnings() -> None:
+    nodes = [helper.make_node("Log", ["x"], ["y"]), helper.make_node("Abs", ["x"], ["z"])]
+    both = model(nodes, [value("x", ["N"])], [value("y", ["N"]), value("z", ["N"])])
+    with np.errstate(invalid="ignore"):
+        report = check_conversion(both, (-np.abs(X),), reference=lambda x: (np.log(x), np.abs(x)))
+    assert report.passed
+    assert "y: no element is finite" in report.text()
+
+    deviation = model(
+        [
+            helper.make_node("ReduceMean", ["x", "axes"], ["mean"], keepdims=1),
+            helper.make_node("Sub", ["x", "mean"], ["d"]),
+            helper.make_node("ReduceSumSquare", ["d", "axes"], ["s"], keepdims=0),
+            helper.make_node("Size", ["x"], ["n"]),
+            helper.make_node("Sub", ["n", "one"], ["m"]),
+            helper.make_node("Cast", ["m"], ["free"], to=1),
+            helper.make_node("Div", ["s", "free"], ["y"]),
+        ],
+        [value("x", ["N"])],
+        [value("y", [])],
+        {"axes": np.array([0], np.int64), "one": np.array(1, np.int64)},
+    )
+    with np.errstate(invalid="ignore", divide="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for binding in ("primes", "ones"):
+            assert check_conversion(
+                deviation,
+                (X,),
+                reference=lambda x: np.var(x, ddof=1, dtype=np.float32),
+                bindings=binding,
+            ).passed
+
+
+@pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16])
+@pytest.mark.parametrize(("units", "agrees"), [(0, True), (1, True), (4, False), (-7, False)])
+def test_sixteen_bits_are_rounded_once(dtype: Any, units: int, agrees: bool) -> None:
+    kind = helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
+    nodes = [
+        helper.make_node("Cast", ["x"], ["f"], to=1),
+        helper.make_node("Tanh", ["f"], ["t"]),
+        helper.make_node("Cast", ["t"], ["y"], to=kind),
+    ]
+    tanh = model(nodes, [value("x", ["N"], kind)], [value("y", ["N"], kind)])
+
+    def reference(x: Any) -> Any:
+        right = np.tanh(x.astype(np.float64)).astype(dtype)
+        return (right.view(np.int16) + np.int16(units)).view(dtype)
+
+    report = check_conversion(tanh, (X.astype(dtype),), reference=reference)
+    assert report.passed is agrees, report.text()
+    assert report.outputs[0].rule == "3 ULP (transcendental: Tanh)"
 
 
 def test_no_scale_makes_everything_right() -> None:

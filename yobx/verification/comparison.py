@@ -320,7 +320,8 @@ def _statistics(
     report.max_rel = float(relative.max())
     p50, p99 = np.percentile(ulp[finite], [50, 99])
     report.ulp = (float(p50), float(p99), float(ulp[finite].max()))
-    report.rms = float(np.sqrt(np.mean(np.square(error[finite]))))
+    with np.errstate(over="ignore"):
+        report.rms = float(np.sqrt(np.mean(np.square(error[finite]))))
     report.histogram = _histogram(error[finite])
 
 

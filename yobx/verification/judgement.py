@@ -270,8 +270,25 @@ class _Judgement:
             self.phases.warn(
                 "values", "every output is empty: only dtypes and shapes were compared"
             )
+        elif self._nothing_is_finite():
+            self.phases.fail(
+                "values",
+                "no element of any output is finite, so nothing is proven: give inputs that the "
+                "model has numbers for",
+            )
         self._summarise()
         self.report.notes += self.prepared.sensitivity.notes
+
+    def _nothing_is_finite(self) -> bool:
+        """Whether numbers went in, and all that was compared are places of NaN and infinities.
+
+        At sizes of one that may be right: a deviation of one element has no value.
+        """
+        full = [output for output in self.report.outputs if output.elements]
+        labels = {run.binding.label for run in self.result.runs}
+        fed = [array for run in self.result.runs for array in run.feeds.values()]
+        odd = any(is_float(a.dtype) and not np.all(np.isfinite(widen(a))) for a in fed)
+        return not odd and labels != {"ones"} and not any(o.failed or not o.vacuous for o in full)
 
     def _look_for_first(self) -> None:
         """Looks for the first value that differs, when one does."""

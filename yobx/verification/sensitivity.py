@@ -81,7 +81,9 @@ class Sensitivity:
         if found.depth == 1 and found.label in {"rounded", "transcendental"} and is_float(dtype):
             absolute = self.tolerances.absolute(found.op_type, dtype.name, self.provider) * scale
             absolute = absolute if exceptions else 0.0
-            ulp = self.tolerances.ulp[found.label] * scale
+            ulp = self.tolerances.units(
+                found.label, dtype.name, found.op_type if exceptions else "", self.provider
+            )
             rule = f"{ulp:g} ULP ({found.label}: {found.op_type})"
             if absolute:
                 rule += f" or {absolute:.1e} absolute (documented exception)"
@@ -100,7 +102,7 @@ class Sensitivity:
             return self.strict(name, dtype)
         if rule == "measured":
             return None
-        ulp = self.tolerances.ulp[rule] * self.tolerances.scale
+        ulp = self.tolerances.units(rule, dtype.name)
         words = f"{ulp:g} ULP ({rule}, as asked)"
         return ulp_allowance(words, ulp, zero_sign=self.value_class(name).zero_sign)
 

@@ -82,6 +82,8 @@ def _headline(report: Findings) -> str:
     if report.internal:
         return f"yobx: INTERNAL ERROR in the phase {report.failed_phase} — {what}, {how}"
     headline = _HEADLINES.get(report.failed_phase, "nothing was compared, so nothing is proven")
+    if report.failed_phase == "values" and not any(output.failed for output in report.outputs):
+        headline = "VALUES are not proven"
     return f"yobx: {headline} — {what}, {how}"
 
 
@@ -109,6 +111,8 @@ def _output_lines(report: Findings) -> list[str]:
 
 
 def _fine(rows: list[OutputReport]) -> str:
+    if all(row.vacuous and row.elements for row in rows):
+        return "not finite"
     if all(row.rule.startswith("exact") for row in rows):
         return "OK (exact)"
     return "OK (weak)" if any(row.outcome is Outcome.WARNING for row in rows) else "OK"

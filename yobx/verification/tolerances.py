@@ -29,6 +29,7 @@ class ToleranceException:
         dtype: Dtype it applies to.
         provider: Execution provider it applies to.
         absolute: Absolute error allowed on the operator's output.
+        ulp: Units in the last place allowed, where that is more than its class allows.
         reason: Why.
     """
 
@@ -36,6 +37,7 @@ class ToleranceException:
     dtype: str
     provider: str
     absolute: float
+    ulp: float
     reason: str
 
 
@@ -58,6 +60,7 @@ class Tolerances:
 
     Attributes:
         ulp: ULP allowed by class.
+        narrow: The same for dtypes that have a row of their own.
         factor: Factor of the contraction bound.
         noise: Noise amplitude by class, in `u`.
         runs: Noisy runs for each binding.
@@ -74,6 +77,7 @@ class Tolerances:
     """
 
     ulp: Mapping[str, float]
+    narrow: Mapping[str, Mapping[str, float]]
     factor: float
     noise: Mapping[str, float]
     runs: int
@@ -98,12 +102,19 @@ class Tolerances:
         """Whether the table names the operator."""
         return domain in {"", "ai.onnx"} and op_type in self.classes
 
+    def units(self, label: str, dtype: str, op_type: str = "", provider: str = "") -> float:
+        """Units in the last place that a class, or an exception of an operator, allows."""
+        usual = self.narrow.get(label, {}).get(dtype, self.ulp[label])
+        told = (e.ulp for e in self._told(op_type, dtype, provider))
+        return max((usual, *told)) * self.scale
+
     def absolute(self, op_type: str, dtype: str, provider: str) -> float:
         """Absolute error a documented exception allows on the operator's output, else 0."""
-        found = (
-            e for e in self.exceptions if (e.op, e.dtype, e.provider) == (op_type, dtype, provider)
-        )
-        return max((e.absolute for e in found), default=0.0)
+        return max((e.absolute for e in self._told(op_type, dtype, provider)), default=0.0)
+
+    def _told(self, op_type: str, dtype: str, provider: str) -> list[ToleranceException]:
+        wanted = (op_type, dtype, provider)
+        return [e for e in self.exceptions if (e.op, e.dtype, e.provider) == wanted]
 
     def scaled(self, scale: object) -> Tolerances:
         """The same table with every float allowance multiplied.
@@ -161,11 +172,22 @@ def _parse(data: Mapping[str, Any]) -> Tolerances:
             classes[op_type] = label
     model = data["model"]
     exceptions = tuple(
-        ToleranceException(e["op"], e["dtype"], e["provider"], float(e["absolute"]), e["reason"])
+        ToleranceException(
+            e["op"],
+            e["dtype"],
+            e["provider"],
+            float(e.get("absolute", 0.0)),
+            float(e.get("ulp", 0.0)),
+            e["reason"],
+        )
         for e in data.get("exception", ())
     )
     return Tolerances(
         ulp={name: float(row["ulp"]) for name, row in data["class"].items() if "ulp" in row},
+        narrow={
+            name: {dtype: float(ulp) for dtype, ulp in row.get("narrow", {}).items()}
+            for name, row in data["class"].items()
+        },
         factor=float(data["class"]["contraction"]["factor"]),
         noise={name: float(value) for name, value in model["noise"].items()},
         runs=int(model["runs"]),
