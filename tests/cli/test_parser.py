@@ -52,6 +52,9 @@ def test_usage_errors(arguments: list[str], capsys: pytest.CaptureFixture[str]) 
     assert "usage: yobx" in capsys.readouterr().err
 
 
-def test_options_are_written_in_full() -> None:
+def test_options_are_written_in_full(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
-        build_parser().parse_args(["convert", "m.pb", "-o", "x.onnx", "--outputs", "y"])
+        build_parser().parse_args(["convert", "m.pb", "-o", "x.onnx", "--outputs-as", "y"])
+    assert "unrecognized arguments: --outputs-as y" in capsys.readouterr().err
+    whole = ["convert", "m.pb", "-o", "x.onnx", "--outputs-as-nchw", "y"]
+    assert build_parser().parse_args(whole).outputs_as_nchw == "y"

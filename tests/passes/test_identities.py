@@ -61,34 +61,38 @@ def test_nodes_that_do_something(node: str, kind: str) -> None:
 
 
 _COUNTED = """g (float[n, 3] x) => (float[n, 3] y)
-    <int64 zero = {0}, int64 one = {1}, int64 two = {2}> {
+    <KIND zero = {0}, KIND one = {1}, KIND two = {2}> {
         a = Relu (x)
-        shape = Shape (SHAPED)
-        short = Cast <to: int = 6> (shape)
-        size = Gather (short, zero)
-        limit = Cast <to: int = 7> (size)
-        several = Greater (limit, MORE)
-        span = Range (zero, limit, STEP)
+        shape = Shape (x)
+        sizes = Cast <to: int = CODE> (shape)
+        size = Gather (sizes, zero)
+        several = Greater (size, MORE)
+        span = Range (zero, size, STEP)
         order = Where (several, span, OTHER)
-        b = Gather (a, order)
+        b = Gather (a, INDICES)
         y = Neg (b)
     }"""
 
 
-def _counted(shaped: str = "x", more: str = "one", step: str = "one", other: str = "zero") -> str:
-    named = {"SHAPED": shaped, "MORE": more, "STEP": step, "OTHER": other}
-    text = _COUNTED
+def _counted(
+    kind: str = "int64",
+    more: str = "one",
+    step: str = "one",
+    other: str = "zero",
+    indices: str = "order",
+) -> str:
+    code = {"int32": "6", "int64": "7"}[kind]
+    named = {"KIND": kind, "CODE": code, "MORE": more, "STEP": step, "OTHER": other}
+    text = _COUNTED.replace("INDICES", indices)
     for name, value in named.items():
         text = text.replace(name, value)
     return text
 
 
-@pytest.mark.parametrize("direct", [True, False])
-def test_all_elements_in_order(direct: bool) -> None:
-    text = _counted().replace("Gather (a, order)", "Gather (a, span)") if direct else _counted()
-    text = text.replace("short = Cast <to: int = 6> (shape)", "short = Identity (shape)")
-    text = text.replace("limit = Cast <to: int = 7> (size)", "limit = Identity (size)")
-    before = apply(parse(text), remove_identities)
+@pytest.mark.parametrize("indices", ["order", "span"])
+@pytest.mark.parametrize("kind", ["int32", "int64"])
+def test_all_elements_in_order(kind: str, indices: str) -> None:
+    before = apply(parse(_counted(kind, indices=indices)), remove_identities)
     assert "Gather" not in {n.op_type for n in before.graph.node if n.output[0] == "b"}
     assert next(n for n in before.graph.node if n.op_type == "Neg").input[0] == "a"
 
@@ -111,11 +115,35 @@ def test_all_elements_by_constant_indices() -> None:
 @pytest.mark.parametrize("changed", [{"more": "two"}, {"other": "one"}, {"step": "two"}])
 def test_other_orders_are_kept(changed: dict[str, str]) -> None:
     text = _counted(**changed).replace("float[n, 3] y", "float[m, 3] y")
-    text = text.replace("short = Cast <to: int = 6> (shape)", "short = Identity (shape)")
-    text = text.replace("limit = Cast <to: int = 7> (size)", "limit = Identity (size)")
     model = from_proto(parse(text))
     remove_identities(model)
     assert "Gather" in {n.op_type for n in to_proto(model).graph.node if n.output[0] == "b"}
+
+
+@pytest.mark.parametrize(
+    "span",
+    [
+        "double = Add (n, n)  span = Range (zero, double, two)",
+        "half = Div (n, two)  span = Range (zero, half, one)",
+        "more = Add (n, one)  span = Range (one, more, one)",
+    ],
+    ids=["every second", "the first half", "from one on"],
+)
+def test_other_ranges_are_kept(span: str) -> None:
+    model = parse(
+        f"""g (float[n, 3] x) => (float[m, 3] y)
+        <int64 zero = {{0}}, int64 one = {{1}}, int64 two = {{2}}> {{
+            a = Relu (x)
+            shape = Shape (x)
+            n = Gather (shape, zero)
+            {span}
+            b = Gather (a, span)
+            y = Neg (b)
+        }}"""
+    )
+    changed = from_proto(model)
+    remove_identities(changed)
+    assert kinds(to_proto(changed)) == kinds(model)
 
 
 def test_outputs_keep_their_names() -> None:

@@ -12,7 +12,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from yobx.verification import check_conversion, weights
 from yobx.verification.runner import Session, exposed
-from yobx.verification.weights import light, size
+from yobx.verification.weights import byte_size, light
 
 RNG = np.random.default_rng(0)
 WEIGHTS = RNG.standard_normal((16, 16)).astype(np.float32)
@@ -80,7 +80,7 @@ def test_a_small_model_is_copied_as_it_is() -> None:
 def test_a_light_copy_has_everything_but_the_data() -> None:
     model = network()
     copy = light(model)
-    assert size(copy) < size(model)
+    assert byte_size(copy) < byte_size(model)
     stubs = {t.name: t for t in copy.graph.initializer if not t.raw_data and t.name != "zero"}
     assert set(stubs) == {"w", "low", "mask", "turn"}
     for tensor in model.graph.initializer:
@@ -116,6 +116,19 @@ def test_a_check_says_the_same(factor: float, request: pytest.FixtureRequest) ->
         for phase in report["phases"]:
             phase["seconds"] = 0.0
     assert said == again
+
+
+def test_a_model_without_its_data_is_refused_and_stays_as_it_is() -> None:
+    model = network()
+    model.graph.initializer[0].ClearField("raw_data")
+    model.graph.initializer[0].data_location = TensorProto.EXTERNAL
+    model.graph.initializer[0].external_data.add(key="location", value="elsewhere.bin")
+    before = onnx.ModelProto()
+    before.CopyFrom(model)
+    assert check_conversion(network(), (X,), reference=model).failed_phase == "run"
+    report = check_conversion(model, (X,), reference=network())
+    assert "elsewhere.bin" in str(report.phase("load").messages)
+    assert model == before
 
 
 def test_nothing_is_left_on_the_disk(

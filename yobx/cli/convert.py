@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from yobx.cli.check import describe, exit_code, tell_open_sizes
 from yobx.cli.console import Screen
 from yobx.cli.outcome import ExitCode
-from yobx.cli.source import prepare
+from yobx.cli.source import as_options, prepare
 from yobx.cli.values import describe_value
 from yobx.errors import ArgumentError
 from yobx.words import counted
@@ -42,7 +42,7 @@ def run(options: argparse.Namespace, screen: Screen) -> ExitCode:
     if layout and options.check:
         raise ArgumentError(
             "--check compares values in the order of the model. Received: "
-            f"--{'/'.join(layout)} with --check. Check first, without it.".replace("_", "-"),
+            f"{as_options(layout)} with --check. Check first, without it.",
             argument="check",
         )
     with screen.stage(f"loading {options.model}"):
@@ -58,9 +58,7 @@ def run(options: argparse.Namespace, screen: Screen) -> ExitCode:
             _show_model(result.model, output, screen)
         return exit_code(result.report)
     if layout and options.jax:
-        raise ArgumentError(
-            f"--{'/'.join(layout)} and --jax exclude each other.".replace("_", "-"), argument="jax"
-        )
+        raise ArgumentError(f"{as_options(layout)} and --jax exclude each other.", argument="jax")
     to_onnx = _converter(is_jax=options.jax)
     # The converter shows its own stages and a bar: they tell more than one spinner.
     options_for_it = {"verbose": 0 if options.quiet else 1, **layout, **source.options}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,10 @@ from yobx.cli.load import Loaded, load
 from yobx.cli.specs import InputSpec, parse_dynamic
 from yobx.errors import ArgumentError
 
-__all__ = ["Source", "prepare"]
+__all__ = ["Source", "as_options", "prepare"]
+
+#: Options of models that TensorFlow saved.
+_NOT_FOR_JAX = ("signature", "tag", "allow_unsafe")
 
 
 @dataclass(frozen=True)
@@ -60,25 +63,26 @@ def prepare(options: argparse.Namespace) -> Source:
         keywords["input_names"] = _names(options.input_names)
     if options.opset is not None:
         keywords["target_opset"] = options.opset
-    for name in ("signature", "tag", "allow_unsafe"):
-        if getattr(options, name):
-            keywords[name] = getattr(options, name)
+    others = {name: getattr(options, name) for name in _NOT_FOR_JAX if getattr(options, name)}
     if options.jax:
-        _check_jax(loaded.model, args, keywords)
+        _check_jax(loaded.model, args, others)
+    keywords |= others
     return Source(loaded.model, args, keywords)
 
 
-def _check_jax(model: Any, args: Any, keywords: Mapping[str, Any]) -> None:
+def as_options(names: Iterable[str]) -> str:
+    """Write names of parsed options as they are given."""
+    return ", ".join(f"--{name.replace('_', '-')}" for name in names)
+
+
+def _check_jax(model: Any, args: Any, others: Mapping[str, Any]) -> None:
     """Refuse options of other models, and a function without inputs.
 
     Raises:
         ArgumentError: If there is one of these.
     """
-    for name in ("signature", "tag", "allow_unsafe"):
-        if name in keywords:
-            raise ArgumentError(
-                f"--{name.replace('_', '-')} and --jax exclude each other.", argument=name
-            )
+    for name in others:
+        raise ArgumentError(f"{as_options([name])} and --jax exclude each other.", argument=name)
     if args is None and not hasattr(model, "in_avals"):
         raise ArgumentError(
             "A JAX function does not say what it takes. Received: --jax without --input. Try "

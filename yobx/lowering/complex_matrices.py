@@ -90,7 +90,7 @@ def _interleaved(g: GraphBuilder, x: Pair, n: Size) -> str:
 
 
 def complex_cholesky(g: GraphBuilder, a: Pair, n: Size) -> Pair:
-    """Return the lower triangular ``l`` with ``l @ l.H = a``; only the lower half is read."""
+    """Return the lower triangular ``l`` with ``l @ l.H = a``, `(*b, n, n)`, of its lower half."""
     rows = numbered(g, n)
 
     def turn(b: GraphBuilder, j: str, states: list[str]) -> tuple[list[str], list[str]]:

@@ -25,6 +25,7 @@ _A = onnx.AttributeProto
 _UNKEYED = frozenset((_A.GRAPH, _A.TENSORS, _A.GRAPHS, _A.SPARSE_TENSOR, _A.SPARSE_TENSORS))
 _TENSOR = _A.TENSOR
 _MAX_KEY_BYTES = 512
+#: Nodes that are kept once read, as parts by their bytes; larger ones are not.
 MAX_READ = 4096
 _MAX_READ_BYTES = 1024
 _READ: dict[bytes, NodeParts] = {}

@@ -169,6 +169,7 @@ def _entry(field: bytes, name: str, data: bytes) -> bytes:
     return b"".join((field, total, _NAME, size, raw, data))
 
 
+# A model is mostly written once more after a change to a few of its values.
 _entry_written_before = lru_cache(maxsize=MAX_READ)(_entry)
 
 

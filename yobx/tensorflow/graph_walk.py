@@ -9,7 +9,6 @@ from typing import Any
 from yobx.errors import ConversionError
 
 __all__ = [
-    "CALLS",
     "NestedBody",
     "called_function",
     "function_graph",
@@ -18,7 +17,7 @@ __all__ = [
 ]
 
 #: Operations that are replaced by the body of the function they call.
-CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
+_CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
 
 
 def needed_operations(
@@ -95,7 +94,7 @@ def called_function(op: Any) -> str | None:
     Args:
         op: Operation.
     """
-    if op.type in CALLS:
+    if op.type in _CALLS:
         return str(op.get_attr("f").name)
     return str(op.type) if _find(op.graph, op.type) is not None else None
 
@@ -112,7 +111,7 @@ def _find(graph: Any, name: str) -> tuple[Any, Any] | None:
 
 
 #: Attribute of a graph that holds the functions that were read for it.
-_READ = "_yobx_function_graphs"
+_FUNCTION_GRAPHS = "_yobx_function_graphs"
 
 
 def _read(holder: Any, name: str, function: Any) -> Any:
@@ -122,10 +121,10 @@ def _read(holder: Any, name: str, function: Any) -> Any:
     """
     from tensorflow.python.framework.function_def_to_graph import function_def_to_graph
 
-    known: dict[str, Any] | None = getattr(holder, _READ, None)
+    known: dict[str, Any] | None = getattr(holder, _FUNCTION_GRAPHS, None)
     if known is None:
         known = {}
-        setattr(holder, _READ, known)
+        setattr(holder, _FUNCTION_GRAPHS, known)
     if name not in known:
         definition = function.definition
         with holder.as_default():

@@ -17,7 +17,7 @@ from onnx import helper
 from yobx.errors import ArgumentError
 from yobx.verification.boundary import Attempt, one_line
 from yobx.verification.stderr_capture import captured_stderr
-from yobx.verification.weights import SERIAL_LIMIT, light, save_light, size
+from yobx.verification.weights import SERIAL_LIMIT, byte_size, light, save_light
 
 __all__ = [
     "LoadError",
@@ -236,7 +236,7 @@ def _from_ort(value: Any) -> Any:
 
 def fits_in_memory(model: onnx.ModelProto) -> bool:
     """Whether the model can be serialised: protobuf refuses more than 2 GB."""
-    return size(model) < SERIAL_LIMIT
+    return byte_size(model) < SERIAL_LIMIT
 
 
 def _loadable(

@@ -136,7 +136,9 @@ class OnnxSource:
     def _session(self, reference: onnx.ModelProto, *, intermediates: bool) -> Session:
         if intermediates not in self._sessions:
             whole = inlined(reference) if intermediates else reference
-            model = exposed(light(whole), inplace=True) if intermediates else whole
-            session = Session(model, weights=whole, optimise=not intermediates)
-            self._sessions[intermediates] = session
+            self._sessions[intermediates] = (
+                Session(exposed(light(whole), inplace=True), weights=whole, optimise=False)
+                if intermediates
+                else Session(whole)
+            )
         return self._sessions[intermediates]

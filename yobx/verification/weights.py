@@ -14,7 +14,7 @@ from typing import Any
 import onnx
 from onnx import TensorProto
 
-__all__ = ["SERIAL_LIMIT", "light", "save_light", "size"]
+__all__ = ["SERIAL_LIMIT", "byte_size", "light", "save_light"]
 
 #: protobuf refuses to serialise more; some room is left for what serialising adds.
 SERIAL_LIMIT = 2**31 - 2**24
@@ -25,7 +25,7 @@ _PAGE = 2**12
 _FILE = "weights.bin"
 
 
-def size(model: onnx.ModelProto) -> int:
+def byte_size(model: onnx.ModelProto) -> int:
     """Bytes of a model when serialised, also where protobuf would refuse to."""
     weights = sum(tensor.ByteSize() for tensor in model.graph.initializer)
     return weights if weights >= SERIAL_LIMIT else model.ByteSize()
@@ -41,7 +41,7 @@ def light(model: onnx.ModelProto) -> onnx.ModelProto:
         The copy, for `save_light` with the model itself.
     """
     copy = onnx.ModelProto()
-    if size(model) < _LARGE_MODEL:
+    if byte_size(model) < _LARGE_MODEL:
         copy.CopyFrom(model)
         return copy
     _copy_fields(model, copy, "graph")
@@ -72,9 +72,12 @@ def save_light(model: onnx.ModelProto, weights: onnx.ModelProto, folder: Path) -
         for stub in model.graph.initializer:
             if stub.data_location != TensorProto.EXTERNAL:
                 continue
+            tensor = data[stub.name]
+            if tensor.data_location == TensorProto.EXTERNAL:
+                continue  # the model itself does not hold it
             file.write(b"\0" * (-file.tell() % _PAGE))  # a mapped tensor starts on a page
             place = file.tell()
-            length = file.write(data[stub.name].raw_data)
+            length = file.write(tensor.raw_data)
             del stub.external_data[:]
             for key, value in (("location", _FILE), ("offset", place), ("length", length)):
                 stub.external_data.add(key=key, value=str(value))

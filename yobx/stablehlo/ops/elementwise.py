@@ -57,6 +57,8 @@ CHLO: dict[str, Callable[[GraphBuilder, str], str]] = {
     "sinh": transcendental.sinh,
     "tan": trigonometric.tan,
 }
+#: Of an exponent that is an integer; XLA reads six bits.
+_LARGEST_EXPONENT = 63
 
 
 def _register_rows() -> None:
@@ -132,9 +134,6 @@ def convert_power(g: GraphBuilder, op: Op) -> Tensor:
             return op.elementwise(op.emit.Mul(x, x))
         return op.elementwise(op.emit.Pow(x, y))
     return op.elementwise(_integer_power(g, op, x, y))
-
-
-_LARGEST_EXPONENT = 63
 
 
 def _integer_power(g: GraphBuilder, op: Op, base: str, exponent: str) -> str:
