@@ -304,9 +304,9 @@ def test_called_functions_are_inlined() -> None:
 
 def test_stateful_layer_is_refused() -> None:
     model = keras.Sequential(
-        [keras.Input(batch_shape=(5, 2, 3)), keras.layers.LSTM(2, stateful=True)]
+        [keras.Input(batch_shape=(5, 2, 3)), keras.layers.LSTM(2, stateful=True, name="memory")]
     )
-    with pytest.raises(ConversionError, match="no variables to write"):
+    with pytest.raises(ConversionError, match=r"no variables to write.*/memory/rnn_state of"):
         to_onnx(model, (data(5, 2, 3),))
 
 

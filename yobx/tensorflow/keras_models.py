@@ -210,6 +210,15 @@ def _random_states(layers: Iterable[Any]) -> list[Any]:
     return [generator.state for layer in layers for generator in layer._seed_generators]
 
 
+def _recurrent_states(layers: Iterable[Any]) -> list[Any]:
+    """What stateful recurrent layers remember, which Keras does not count among their variables."""
+    import keras
+
+    recurrent = [layer for layer in layers if isinstance(layer, keras.layers.RNN)]
+    states = [keras.tree.flatten(layer.states or []) for layer in recurrent]
+    return [state for own in states for state in own if isinstance(state, keras.Variable)]
+
+
 class _Caller:
     """Calls a Keras model as it wants to be called, at inference."""
 
@@ -232,8 +241,9 @@ class _Caller:
         # inference. Whether a result depends on one is known when the graph is walked.
         idle = set(map(id, _random_states(model._flatten_layers())))
         changed = scope.state_mapping.keys() - idle
-        written = [v.path for v in model.variables if id(v) in changed]
         if changed:
+            known = [*model.variables, *_recurrent_states(model._flatten_layers())]
+            written = dict.fromkeys(v.path for v in known if id(v) in changed)
             raise ConversionError(
                 "An ONNX model has no variables to write to, and this model writes to some at "
                 f"inference. Received: {', '.join(written) or 'variables outside the model'} of "
