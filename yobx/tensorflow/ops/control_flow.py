@@ -351,7 +351,8 @@ def _convert_body(
     for k, value in rows.items():
         shape = sub.get_shape(value)
         loop.items[k] = shape.dims() if shape.has_rank() else None
-    joined = dict(zip(loop.joined, formal[first + carried :], strict=False))
+    own = formal[first + carried : first + len(state)]
+    joined = dict(zip(loop.joined, own, strict=True))
     longer = [legal(sub).Concat(before, rows[k], axis=0) for k, before in joined.items()]
     rows |= {k: sub.op.Shape(rows[k], end=1) for k in joined}
     results = []
@@ -419,7 +420,7 @@ def _final_values(loop: _Loop, trips: Any, results: list[str]) -> list[str]:
         end = g.op.Add(to_int64(g, final[k]), total)
         final[k] = cast(g, end, g.get_type(loop.initial[k]))
     parts = results[len(plan.carried) :]
-    joined = dict(zip(loop.joined, parts, strict=False))
+    joined = dict(zip(loop.joined, parts[: len(loop.joined)], strict=True))
     stacked = parts[len(joined) :]
     for (k, (counter, _)), made in zip(plan.written.items(), stacked, strict=True):
         if k in joined:
