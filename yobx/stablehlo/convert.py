@@ -206,6 +206,9 @@ class _Converters:
 
 
 _CONTROL = frozenset(("stablehlo.while", "stablehlo.case", "stablehlo.if"))
+#: Elements of less than a byte, and operations on them that are converted.
+_NARROW = frozenset(("int2", "uint2", "int4", "uint4", "float4_e2m1fn"))
+_OF_ANY_TYPE = _CONTROL | {"stablehlo.convert", "stablehlo.constant"}
 #: Operations that shapes are made of and that have no attributes but ``dimension``.
 _SIZES = frozenset(
     f"stablehlo.{word}"
@@ -328,12 +331,29 @@ class Scope:
                 self._bind_all(operation, found)
                 return
         _check_dtypes(registration, operation, layer)
+        self._check_narrow(registration, operation, layer)
         short = operation.name.rpartition(".")[2]
         with self.g.provenance(op=operation.name, name=short, layer=layer):
             results = self._results(registration, operation)
         self._bind_all(operation, results)
         if key is not None:
             self.converters.sizes.setdefault(self.g, {})[key] = results
+
+    def _check_narrow(
+        self, registration: StablehloRegistration, operation: ir.Operation, layer: str
+    ) -> None:
+        """Refuse computing with elements of less than a byte, for which there are no kernels."""
+        values = (*operation.operands, *operation.results)
+        narrow = [v.type for v in values if v.type is not None and v.type.dtype.name in _NARROW]
+        if not narrow or operation.name in _OF_ANY_TYPE or registration.place == "extra":
+            return
+        known = (self.g.get_constant(self.get(v)[0].compact) for v in operation.operands)
+        if any(value is None for value in known):
+            raise UnsupportedDtypeError(
+                f"{operation.name} has no kernel for elements of less than a byte. Received: "
+                f"{narrow[0]}. Where: {layer}. Cast to int8 or float32 before the operation.",
+                occurrence(operation),
+            )
 
     def _size_key(self, operation: ir.Operation) -> Any:
         """What tells arithmetic on sizes apart, which JAX repeats for every use; else ``None``."""

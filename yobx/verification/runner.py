@@ -33,6 +33,7 @@ __all__ = [
 # Larger ones are loaded from a file, so that their bytes are gone while onnxruntime parses them.
 _BYTES_LIMIT = 2**25
 _OF_A_LIBRARY = 2  # what numpy says of the dtypes of ml_dtypes; one of them has another kind
+_FOUR_BITS = frozenset({onnx.TensorProto.INT4, onnx.TensorProto.UINT4})
 _LOW_PRECISION = frozenset(
     {
         onnx.TensorProto.BFLOAT16,
@@ -40,8 +41,7 @@ _LOW_PRECISION = frozenset(
         onnx.TensorProto.FLOAT8E4M3FNUZ,
         onnx.TensorProto.FLOAT8E5M2,
         onnx.TensorProto.FLOAT8E5M2FNUZ,
-        onnx.TensorProto.INT4,
-        onnx.TensorProto.UINT4,
+        *_FOUR_BITS,
     }
 )
 
@@ -214,7 +214,21 @@ def _to_ort(array: NDArray[Any]) -> Any:
     if not _is_low(array):
         return OrtValue.ortvalue_from_numpy(array)
     onnx_type = helper.np_dtype_to_tensor_dtype(array.dtype)
+    if onnx_type in _FOUR_BITS:
+        array = _packed(array)
     return OrtValue.ortvalue_from_numpy_with_onnx_type(array, onnx_type)
+
+
+def _packed(array: NDArray[Any]) -> NDArray[Any]:
+    """Elements of four bits, two in a byte, in an array of the shape of them all.
+
+    onnxruntime takes the shape of the array, and reads the bytes that so many elements fill.
+    """
+    nibbles = array.astype(np.int8).reshape(-1).view(np.uint8) & 15
+    pairs = np.append(nibbles, np.zeros(nibbles.size % 2, np.uint8)).reshape(-1, 2)
+    filled = np.zeros(array.size, np.uint8)
+    filled[: len(pairs)] = pairs[:, 0] | pairs[:, 1] << 4
+    return filled.reshape(array.shape)
 
 
 def _from_ort(value: Any) -> Any:
@@ -224,7 +238,7 @@ def _from_ort(value: Any) -> Any:
     dtype = np.dtype(helper.tensor_dtype_to_np_dtype(value.element_type()))
     shape = tuple(value.shape())
     count = int(np.prod(shape, dtype=np.int64))
-    if value.element_type() in {onnx.TensorProto.INT4, onnx.TensorProto.UINT4}:
+    if value.element_type() in _FOUR_BITS:
         packed = np.frombuffer(ctypes.string_at(value.data_ptr(), (count + 1) // 2), np.uint8)
         nibbles = np.stack([packed & 15, packed >> 4], axis=1).reshape(-1)[:count].astype(np.int8)
         if value.element_type() == onnx.TensorProto.INT4:

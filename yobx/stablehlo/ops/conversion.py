@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
 from yobx.lowering import casts
@@ -12,6 +13,9 @@ from yobx.stablehlo.op import Op
 from yobx.stablehlo.registry import register_stablehlo_op_converter
 from yobx.stablehlo.tensor import Tensor
 from yobx.xbuilder import GraphBuilder
+
+#: Integers, though numpy does not say so.
+_FOUR_BITS = ("int4", "uint4")
 
 
 @register_stablehlo_op_converter("stablehlo.convert")
@@ -26,17 +30,23 @@ def convert_convert(g: GraphBuilder, op: Op) -> Tensor:
 def convert(op: Op, x: str, source: np.dtype[Any], wanted: np.dtype[Any]) -> str:
     """Emit the conversion of one ONNX value between two different element types."""
     g = op.g
+    if source.name in _FOUR_BITS and wanted == np.bool_:
+        return casts.convert(g, cast(g, x, np.int8), wanted)
     if wanted == np.bool_ and source.kind not in "iub":
         return str(g.op.Not(op.emit.Equal(x, np.array(0).astype(source))))
-    if source.kind in "iub" or wanted.kind not in "iu":
+    if _is_integer(source) or wanted == np.bool_ or not _is_integer(wanted):
         return casts.convert(g, x, wanted)
     return saturate(op, x, source, wanted)
+
+
+def _is_integer(dtype: np.dtype[Any]) -> bool:
+    return dtype.kind in "iub" or dtype.name in _FOUR_BITS
 
 
 def saturate(op: Op, x: str, source: np.dtype[Any], wanted: np.dtype[Any]) -> str:
     """Emit a float to integer conversion as XLA defines it."""
     g = op.g
-    limits = np.iinfo(wanted)
+    limits = ml_dtypes.iinfo(wanted)
     wide = np.dtype(np.float32 if source.itemsize < 4 else source)
     value = cast(g, x, wide)
     is_nan = g.op.IsNaN(value)

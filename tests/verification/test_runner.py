@@ -1,0 +1,31 @@
+"""Values of element types that numpy lacks go in and come out as they are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import onnx
+import pytest
+
+from yobx.verification.runner import Session
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (4,), (5,), (3, 5), (0,)], ids=str)
+@pytest.mark.parametrize("dtype", [ml_dtypes.int4, ml_dtypes.uint4])
+def test_two_elements_of_four_bits_share_a_byte(dtype: Any, shape: tuple[int, ...]) -> None:
+    name = np.dtype(dtype).name
+    sizes = ", ".join(map(str, shape))
+    kind = onnx.helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
+    model = onnx.parser.parse_model(
+        f'<ir_version: 10, opset_import: ["" : 21]> '
+        f"g ({name}[{sizes}] x) => (int32[{sizes}] y, {name}[{sizes}] z) "
+        f"{{ y = Cast<to = 6>(x) z = Cast<to = {kind}>(y) }}"
+    )
+    count = int(np.prod(shape))
+    x = (np.arange(count) * 5 % 16 - (8 if name == "int4" else 0)).astype(dtype).reshape(shape)
+    values = Session(model).run({"x": x}).values
+    np.testing.assert_array_equal(values["y"], x.astype(np.int32))
+    assert values["z"].dtype == x.dtype
+    np.testing.assert_array_equal(values["z"].astype(np.int32), x.astype(np.int32))
