@@ -167,6 +167,24 @@ def test_a_call_that_does_not_fit_is_told_from_an_error_inside() -> None:
         to_onnx(lambda x: x + "text", (x,))
 
 
+def test_random_keys_are_closed_over_or_taken_as_data() -> None:
+    x, key = normal(3), jax.random.key(0)
+
+    def function(key: jax.Array, x: jax.Array) -> jax.Array:
+        return x + jax.random.bits(key, x.shape).astype(jnp.float32)
+
+    with pytest.raises(ArgumentError, match=r"no random keys.*key<fry>"):
+        to_onnx(function, (key, x), dynamic_shapes={})
+    wanted = np.asarray(function(key, x))
+    (closed,) = run(to_onnx(lambda x: function(key, x), (x,), dynamic_shapes={}), (x,))
+    np.testing.assert_array_equal(closed, wanted)
+    data = np.asarray(jax.random.key_data(key))
+    model = to_onnx(
+        lambda d, x: function(jax.random.wrap_key_data(d), x), (data, x), dynamic_shapes={}
+    )
+    np.testing.assert_array_equal(run(model, (data, x))[0], wanted)
+
+
 def test_unused_input_and_input_as_output() -> None:
     x, unused = normal(2), normal(3)
     model = to_onnx(lambda x, unused: (x, x, jnp.arange(2)), (x, unused), dynamic_shapes={})

@@ -141,3 +141,27 @@ def test_verbose_tells_the_stages(capsys: pytest.CaptureFixture[str]) -> None:
         "converting",
         "finishing and checking",
     ]
+
+
+def test_a_module_that_changes_what_it_holds_is_told(caplog: pytest.LogCaptureFixture) -> None:
+    nnx = pytest.importorskip("flax.nnx")
+
+    class Net(nnx.Module):
+        def __init__(self) -> None:
+            self.norm = nnx.BatchNorm(4, rngs=nnx.Rngs(0))
+            self.drop = nnx.Dropout(0.5, rngs=nnx.Rngs(1))
+
+        def __call__(self, x: jax.Array) -> jax.Array:
+            return self.drop(self.norm(x))
+
+    net = Net()
+    net.train()
+    to_onnx(net, (normal(5, 4),))
+    (record,) = caplog.records
+    assert "norm.mean, norm.var" in record.message
+    assert "drop.rngs.count" in record.message
+    caplog.clear()
+    net.eval()
+    for function in (net, net.norm, net.__call__):
+        to_onnx(function, (normal(5, 4),))
+    assert not caplog.records

@@ -109,6 +109,7 @@ def _leaf(labels: Labels, value: Any) -> Leaf | None:
     dtype, shape = getattr(value, "dtype", None), getattr(value, "shape", None)
     if dtype is None or shape is None:
         return None
+    _refuse_key(dtype, labels)
     sizes = tuple(d if isinstance(d, int) else str(d) for d in shape)
     concrete = isinstance(value, np.ndarray | np.generic) or hasattr(value, "addressable_shards")
     if np.dtype(dtype).kind in "OUST":
@@ -118,6 +119,18 @@ def _leaf(labels: Labels, value: Any) -> Leaf | None:
             argument="args",
         )
     return Leaf(labels, _taken(np.dtype(dtype)), sizes, "", concrete)
+
+
+def _refuse_key(dtype: Any, labels: Labels) -> None:
+    from jax import dtypes
+
+    if dtypes.issubdtype(dtype, dtypes.prng_key):
+        raise ArgumentError(
+            f"ONNX has no random keys. Received: an array of {dtype} at {labels!r}. Let the "
+            "function close over it, or take its data (jax.random.key_data) and make a key of them "
+            "with jax.random.wrap_key_data.",
+            argument="args",
+        )
 
 
 def _taken(dtype: np.dtype[Any]) -> np.dtype[Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import logging
 import struct
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,6 +27,7 @@ from yobx.xbuilder.progress import Progress
 
 __all__ = ["read_function", "to_onnx"]
 
+_LOG = logging.getLogger("yobx.jax")
 Pass = Callable[[Any], Any]
 
 
@@ -176,6 +178,13 @@ def _trace(
     shapes = resolve_shapes(dynamic_shapes, call, names)
     parameters = find_parameters(fn)
     program = _lower(fn, call, names, shapes, lowering, parameters=parameters)
+    if parameters is not None and parameters.changed:
+        _LOG.warning(
+            "%s changes what it holds: %s. An ONNX model holds what the call began with, always; "
+            "model.eval() stops statistics and random draws.",
+            type(fn).__name__,
+            ", ".join(sorted(parameters.changed)),
+        )
     return _Traced(program, names, shapes, parameters)
 
 

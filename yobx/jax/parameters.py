@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -31,11 +31,13 @@ class Parameters:
         names: Their tree paths, joined by points.
         arrays: The arrays.
         call: ``call(arrays, *args, **kwargs)`` runs the model with other arrays.
+        changed: Names of arrays that a call so far replaced by others in the model.
     """
 
     names: tuple[str, ...]
     arrays: tuple[Any, ...]
     call: Callable[..., Any]
+    changed: set[str] = field(default_factory=set)
 
 
 def find_parameters(fn: Callable[..., Any]) -> Parameters | None:
@@ -66,11 +68,21 @@ def _take_apart(model: Any, callable_of: Callable[[Any], Callable[..., Any]]) ->
         return None
     tree, rebuild = parts
     leaves = _Leaves(tree, skipped=2 if isinstance(model, functools.partial) else 0)
+    changed: set[str] = set()
 
     def call(arrays: Sequence[Any], *args: Any, **kwargs: Any) -> Any:
-        return callable_of(rebuild(leaves.fill(arrays)))(*args, **kwargs)
+        whole = rebuild(leaves.fill(arrays))
+        result = callable_of(whole)(*args, **kwargs)
+        changed.update(leaves.differing(_state(whole), arrays))
+        return result
 
-    return leaves.parameters(call)
+    return leaves.parameters(call, changed)
+
+
+def _state(model: Any) -> Any:
+    """What a model holds that a call may change; ``None`` if it cannot change."""
+    nnx = sys.modules.get("flax.nnx")
+    return nnx.state(model) if nnx is not None and isinstance(model, nnx.Module) else None
 
 
 def _parts(model: Any) -> tuple[Any, Callable[[Any], Any]] | None:
@@ -118,13 +130,24 @@ class _Leaves:
             values[place] = array
         return jax.tree.unflatten(self._structure, values)
 
-    def parameters(self, call: Callable[..., Any]) -> Parameters | None:
+    def differing(self, tree: Any, arrays: Sequence[Any]) -> list[str]:
+        """Names of the arrays in whose place a tree of this structure has another one."""
+        import jax
+
+        values, structure = jax.tree.flatten(tree)
+        if structure != self._structure:
+            return []
+        pairs = zip(self._names, self.places, arrays, strict=True)
+        return [name for name, place, array in pairs if values[place] is not array]
+
+    def parameters(
+        self, call: Callable[..., Any], changed: set[str] | None = None
+    ) -> Parameters | None:
         """The arrays with their names and the function of them, if there are any."""
         if not self.places:
             return None
-        return Parameters(
-            tuple(self._names), tuple(self._values[place] for place in self.places), call
-        )
+        arrays = tuple(self._values[place] for place in self.places)
+        return Parameters(tuple(self._names), arrays, call, set() if changed is None else changed)
 
 
 def _is_numeric(value: Any) -> bool:
