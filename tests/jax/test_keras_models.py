@@ -94,6 +94,23 @@ else:
     raise AssertionError
 """
 
+CHECKED = """
+from yobx.verification import check_conversion
+one, other = keras.Input((8, 8, 3)), keras.Input((4,))
+h = layers.GlobalAveragePooling2D()(layers.BatchNormalization()(layers.Conv2D(4, 3)(one)))
+model = keras.Model([one, other], [layers.Add()([h, other]), layers.Dropout(0.5)(h)])
+images = np.random.default_rng(0).random((2, 8, 8, 3))  # float64, which JAX narrows
+report = check_conversion(model, (images, normal(2, 4)))
+assert report.passed, report
+assert report.framework == "jax"
+assert len(report.bindings) == 3
+layer = layers.LSTM(3)
+layer.build((None, 5, 4))
+assert check_conversion(layer, (normal(2, 5, 4),)).passed
+(message,) = check_conversion(layers.Dense(3), (normal(2, 4),)).phase("convert").messages
+assert "is not built" in message, message
+"""
+
 
 def script(text: str, backend: str) -> None:
     """Run a script with one of Keras's backends."""
@@ -108,7 +125,7 @@ def script(text: str, backend: str) -> None:
     assert done.returncode == 0, done.stderr[-3000:]
 
 
-@pytest.mark.parametrize("text", [NAMES, SEVERAL, RECURRENT, OWN, STATEFUL], ids=range(5))
+@pytest.mark.parametrize("text", [NAMES, SEVERAL, RECURRENT, OWN, STATEFUL, CHECKED], ids=range(6))
 def test_on_jax(text: str) -> None:
     script(text, "jax")
 

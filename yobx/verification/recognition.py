@@ -91,6 +91,8 @@ def _from_path(path: Path, name: str) -> Source:
 
 def _from_object(model: Any, name: str) -> Source:
     packages = type_modules(model)
+    if "keras" in packages and sys.modules["keras"].backend.backend() == "jax":
+        return JaxSource(model, name=name)
     if packages & {"keras", "tensorflow", "tf_keras"}:
         return TensorFlowSource(model, name=name)
     if packages & {"jax", "jaxlib", "flax", "equinox"} or (

@@ -44,7 +44,7 @@ def as_jax_takes(args: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 class JaxSource:
-    """A JAX function, or a module of a JAX library that is called with arrays.
+    """A JAX function, a module of a JAX library, or a Keras model of Keras's JAX backend.
 
     Args:
         model: The callable.
@@ -64,7 +64,7 @@ class JaxSource:
         exported: Any = model if _is_exported(model) else None
         self.model = model
         self.name = display_name(model, name or (exported.fun_name if exported else ""), "")
-        self._function: Callable[..., Any] = exported.call if exported else model
+        self._function: Callable[..., Any] = exported.call if exported else self._call
         self._kwargs = keywords
         self._converted: onnx.ModelProto | None = None
         self._lines: dict[str, str] = {}
@@ -88,6 +88,15 @@ class JaxSource:
             lambda leaf: jnp.asarray(leaf) if is_tensor(leaf) else leaf, (args, given)
         )
         return named_leaves(self._function(*arrays, **named))
+
+    def _call(self, *args: Any, **kwargs: Any) -> Any:
+        """Calls the model, one of Keras as its conversion does."""
+        from yobx.jax.keras_models import is_keras_layer, keras_parts
+
+        if not is_keras_layer(self.model):
+            return self.model(*args, **kwargs)
+        values, with_values = keras_parts(self.model)
+        return with_values(values)(*args, **kwargs)
 
     def example(self, seed: int, options: Mapping[str, Any]) -> tuple[Any, ...] | None:
         """What a `jax.export.Exported` takes; other functions declare no inputs."""
