@@ -178,14 +178,23 @@ def _trace(
     shapes = resolve_shapes(dynamic_shapes, call, names)
     parameters = find_parameters(fn)
     program = _lower(fn, call, names, shapes, lowering, parameters=parameters)
-    if parameters is not None and parameters.changed:
-        _LOG.warning(
-            "%s changes what it holds: %s. An ONNX model holds what the call began with, always; "
-            "model.eval() stops statistics and random draws.",
-            type(fn).__name__,
-            ", ".join(sorted(parameters.changed)),
-        )
+    if parameters is not None:
+        _tell_changes(fn, parameters, program)
     return _Traced(program, names, shapes, parameters)
+
+
+def _tell_changes(fn: Callable[..., Any], parameters: Parameters, program: Program) -> None:
+    """Log which arrays a call both reads and replaces: its results are others every time."""
+    count = len(parameters.names)
+    read = {parameters.names[i] for i in program.read if i < count}
+    changed = sorted(read & parameters.changed)
+    if changed:
+        _LOG.warning(
+            "%s changes what its results depend on: %s. An ONNX model holds what the call began "
+            "with, always; of a Flax module, model.eval() stops random draws.",
+            type(fn).__name__,
+            ", ".join(changed),
+        )
 
 
 def read_function(source: str | Path | bytes | bytearray) -> Any:

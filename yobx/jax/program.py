@@ -45,6 +45,14 @@ class Program:
     tree: Any
 
     @property
+    def read(self) -> list[int]:
+        """Positions of the arguments that results depend on."""
+        body = self.module.main.body
+        _, needed = body.live()
+        pairs = zip(self.kept, body.arguments, strict=True)
+        return [position for position, value in pairs if value in needed]
+
+    @property
     def is_sharded(self) -> bool:
         """Whether the module says on which devices some values are to be."""
         attributes = [name for a in self.module.main.argument_attributes for name in a]

@@ -139,16 +139,7 @@ class _Converters:
     def live(self, block: ir.Block) -> list[ir.Operation]:
         """Operations of a block whose results are needed, in order, without the terminator."""
         if block not in self._live:
-            needed = set(block.outputs)
-            kept = []
-            for operation in reversed(block.operations[:-1]):
-                if any(result in needed for result in operation.results):
-                    kept.append(operation)
-                    needed.update(operation.operands)
-                    for region in operation.regions:
-                        for inner in region.walk():
-                            needed.update(inner.operands)
-            self._live[block] = kept[::-1]
+            self._live[block], _ = block.live()
         return self._live[block]
 
     def reachable(self, block: ir.Block, seen: set[str]) -> Iterable[ir.Operation]:

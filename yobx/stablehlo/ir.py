@@ -129,6 +129,19 @@ class Block:
         """Operands of the terminator."""
         return self.operations[-1].operands
 
+    def live(self) -> tuple[list[Operation], set[Value]]:
+        """Operations whose results are needed, in order and without the terminator; the values."""
+        needed = set(self.outputs)
+        kept = []
+        for operation in reversed(self.operations[:-1]):
+            if any(result in needed for result in operation.results):
+                kept.append(operation)
+                needed.update(operation.operands)
+                for region in operation.regions:
+                    for inner in region.walk():
+                        needed.update(inner.operands)
+        return kept[::-1], needed
+
     def walk(self) -> Iterator[Operation]:
         """Every operation, those of nested regions too, outer before inner."""
         for operation in self.operations:
