@@ -48,6 +48,15 @@ SPLIT = model(
 FLOATS = np.array([[0.5, -1.0], [2.0, 0.0]], np.float32)
 TEXTS = np.array([["a", "b"], ["c", "d"]], object)
 LOW = FLOATS.astype(ml_dtypes.bfloat16)
+FOUR_BITS = model(
+    [
+        helper.make_node("Cast", ["x"], ["wide"], to=onnx.TensorProto.INT32),
+        helper.make_node("Cast", ["wide"], ["y"], to=onnx.TensorProto.INT4),
+    ],
+    [value("x", ["B", 2], onnx.TensorProto.INT4)],
+    [value("y", ["B", 2], onnx.TensorProto.INT4)],
+)
+NIBBLES = np.array([[1, -7], [5, 3]], ml_dtypes.int4)
 
 
 @pytest.mark.parametrize(
@@ -73,6 +82,7 @@ LOW = FLOATS.astype(ml_dtypes.bfloat16)
             "10 of 10 elements differ",
         ),
         (one_node("Identity", 16), LOW, np.array, lambda x: x + x, "max abs error"),
+        (FOUR_BITS, NIBBLES, np.array, lambda x: x[::-1], "max abs error"),
         (
             SPLIT,
             FLOATS,
@@ -82,7 +92,7 @@ LOW = FLOATS.astype(ml_dtypes.bfloat16)
         ),
         (SPLIT, FLOATS, rows, lambda x: rows(x[1:]), "y 5 tensors"),
     ],
-    ids="nan inf sign values missing dtype strings bfloat16 sequence length".split(),
+    ids="nan inf sign values missing dtype strings bfloat16 int4 sequence length".split(),
 )
 def test_the_script_says_what_the_check_said(
     tmp_path: Path, target: onnx.ModelProto, x: Any, right: Any, wrong: Any, words: str

@@ -1,4 +1,4 @@
-"""Repeats a failing check; needs numpy, onnxruntime and, for 8 and 16 bit floats, ml_dtypes alone.
+"""Repeats a failing check; needs numpy, onnxruntime and, for types numpy lacks, ml_dtypes alone.
 
 <headline>
 
@@ -61,6 +61,11 @@ def given(array: Any) -> Any:
     if array.dtype.isbuiltin != 2:
         return onnxruntime.OrtValue.ortvalue_from_numpy(array)
     code = codes[array.dtype.name]
+    if array.dtype.name in ("int4", "uint4"):  # two in a byte, in an array of the shape of them all
+        half = array.astype(np.int8).reshape(-1).view(np.uint8) & 15
+        pairs = np.append(half, np.zeros(half.size % 2, np.uint8)).reshape(-1, 2)
+        packed = pairs[:, 0] | pairs[:, 1] << 4
+        array = np.resize(packed, array.shape) if array.size else half.reshape(array.shape)
     return onnxruntime.OrtValue.ortvalue_from_numpy_with_onnx_type(array, code)
 
 
@@ -73,6 +78,11 @@ def taken(value: Any, kinds: dict[str, Any]) -> Any:
     if kind is None:
         return value.numpy()
     count = int(np.prod(value.shape(), dtype=np.int64))
+    if kind.name in ("int4", "uint4"):
+        packed = np.frombuffer(ctypes.string_at(value.data_ptr(), (count + 1) // 2), np.uint8)
+        half = np.stack([packed & 15, packed >> 4], axis=1).reshape(-1)[:count].astype(np.int8)
+        signed = (half ^ 8) - 8 if kind.name == "int4" else half
+        return signed.astype(kind).reshape(value.shape())
     raw = ctypes.string_at(value.data_ptr(), count * kind.itemsize)
     return np.frombuffer(raw, dtype=kind).reshape(value.shape())
 
