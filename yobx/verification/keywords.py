@@ -8,7 +8,13 @@ from typing import Any
 import onnx
 from numpy.typing import NDArray
 
-from yobx.verification.sources import NamedArray, Origin, Source, TracedSource
+from yobx.verification.sources import (
+    NamedArray,
+    NarrowSource,
+    Origin,
+    Source,
+    TracedSource,
+)
 
 __all__ = ["KeywordSource"]
 
@@ -52,6 +58,13 @@ class KeywordSource:
         *positional, keywords = args
         options = {**options, "kwargs": keywords}
         return self._source.intermediates(tuple(positional), names, options)
+
+    def narrow_dtypes(self, args: tuple[Any, ...], options: Mapping[str, Any]) -> frozenset[str]:
+        """What the source proper computes in, where it knows."""
+        *positional, keywords = args
+        if not isinstance(self._source, NarrowSource):
+            return frozenset()
+        return self._source.narrow_dtypes(tuple(positional), {**options, "kwargs": keywords})
 
     def user_line(self, origin: Origin, args: tuple[Any, ...], options: Mapping[str, Any]) -> str:
         """The user's line, where the source knows it."""

@@ -23,7 +23,7 @@ from yobx.verification.tolerances import Tolerances
 from yobx.verification.value_types import value_types
 from yobx.verification.weights import light
 
-__all__ = ["noisy_model"]
+__all__ = ["narrows", "noisy_model"]
 
 _UNIT: dict[int | None, float] = {
     TensorProto.FLOAT: 2.0**-24,
@@ -31,7 +31,12 @@ _UNIT: dict[int | None, float] = {
     TensorProto.FLOAT16: 2.0**-11,
     TensorProto.BFLOAT16: 2.0**-8,
 }
-_NAMES: dict[int, str] = {TensorProto.FLOAT: "float32", TensorProto.DOUBLE: "float64"}
+_NAMES: dict[int, str] = {
+    TensorProto.FLOAT: "float32",
+    TensorProto.DOUBLE: "float64",
+    TensorProto.FLOAT16: "float16",
+    TensorProto.BFLOAT16: "bfloat16",
+}
 _LOW = frozenset({TensorProto.FLOAT16, TensorProto.BFLOAT16})
 # A sine of amplitude a varies as much as a uniform number in +-a/_SINE.
 _SINE = float(np.sqrt(2.0 / 3.0))
@@ -60,15 +65,32 @@ class _Noise:
     factors: dict[int, str] = field(default_factory=dict)
     scales: Mapping[str, float] = field(default_factory=dict)
     unrounded: frozenset[str] = frozenset()
+    narrow: frozenset[str] = frozenset()
 
     def graph(self, nodes: Sequence[onnx.NodeProto]) -> list[onnx.NodeProto]:
         """The noisy nodes of one graph."""
         result: list[onnx.NodeProto] = []
+        producers = {name: node for node in nodes for name in node.output}
         for node in nodes:
-            result.extend(self._node(node))
+            result.extend(self._node(node, producers))
         return result
 
-    def _node(self, original: onnx.NodeProto) -> list[onnx.NodeProto]:
+    def _computed(
+        self, node: onnx.NodeProto, producers: Mapping[str, onnx.NodeProto]
+    ) -> onnx.NodeProto:
+        """The operation that a node ends.
+
+        Where onnxruntime has no kernel for a 16-bit type, a converter computes in float32 and casts
+        the result: then the cast ends an operation of the source in that type. Only where the
+        source does compute in it: elsewhere such a cast is a fault.
+        """
+        if _narrowed_to(node) not in self.narrow:
+            return node
+        return producers.get(node.input[0], node)
+
+    def _node(
+        self, original: onnx.NodeProto, producers: Mapping[str, onnx.NodeProto]
+    ) -> list[onnx.NodeProto]:
         node = onnx.NodeProto()
         node.CopyFrom(original)
         bodies = list(subgraphs(node))
@@ -77,7 +99,8 @@ class _Noise:
             del body.node[:]
             body.node.extend(noisy)
             del body.value_info[:]
-        label = node_class(original, self.tolerances)
+        computed = self._computed(original, producers)
+        label = node_class(computed, self.tolerances)
         outputs = [o for o in node.output if o and self.dtypes.get(o) in _UNIT]
         if bodies or label == "exact" or not outputs or node.op_type in _NEVER_NOISED:
             return [node]
@@ -91,15 +114,20 @@ class _Noise:
             unit = self._unit(original, self.dtypes[outputs[0]])
             after += self._condition_noise(node, outputs[0], unit)
         else:
-            ulp = self.tolerances.noise.get(label, self.tolerances.noise["transcendental"])
             for name in outputs:
+                ulp = self._width(label, self.dtypes[name])
                 unit = self._unit(original, self.dtypes[name])
-                after += self._relative_noise(renamed[name], name, ulp, unit, original.op_type)
+                after += self._relative_noise(renamed[name], name, ulp, unit, computed.op_type)
         self.noised += 1
         if _has_factor(original) and not low:
             last = next(n for n in after if outputs[0] in n.output)
             after.append(self._common_factor(last, outputs[0]))
         return [*before, node, *after]
+
+    def _width(self, label: str, dtype: int) -> float:
+        """Amplitude of relative noise, in halves of a unit in the last place."""
+        usual = self.tolerances.noise.get(label, self.tolerances.noise["transcendental"])
+        return min(usual, self.tolerances.narrow.get(label, {}).get(_NAMES[dtype], usual))
 
     def _common_factor(self, last: onnx.NodeProto, output: str) -> onnx.NodeProto:
         """Scales the output by the noise that all factors of normalisations share."""
@@ -201,7 +229,7 @@ class _Noise:
     ) -> list[onnx.NodeProto]:
         dtype = self.dtypes.get(source, self.dtypes.get(target, TensorProto.FLOAT))
         width = ulp * unit * self.amplification
-        name = _NAMES.get(dtype, "float16")
+        name = _NAMES[dtype]
         absolute = self.tolerances.absolute(op_type, name, self.provider) * self.amplification
         noise = self._name(target)
         nodes: list[onnx.NodeProto] = []
@@ -272,6 +300,29 @@ class _Noise:
         return f"{hint}__noise{self.counter}"
 
 
+def _narrowed_to(node: onnx.NodeProto) -> str:
+    """The 16-bit float that a node casts to, ``""`` for other nodes."""
+    if node.op_type != "Cast" or node.domain not in {"", "ai.onnx"}:
+        return ""
+    to = next((a.i for a in node.attribute if a.name == "to"), 0)
+    return _NAMES[to] if to in _LOW else ""
+
+
+def narrows(model: onnx.ModelProto) -> bool:
+    """Whether a model casts anything to a float of 16 bits.
+
+    Args:
+        model: The model.
+    """
+    graphs = [model.graph]
+    for graph in graphs:
+        for node in graph.node:
+            if _narrowed_to(node):
+                return True
+            graphs.extend(subgraphs(node))
+    return False
+
+
 def _magnitude(value: Any) -> float:
     """The largest finite magnitude, 1 where there is none; of all turns for one in a body."""
     if isinstance(value, list):
@@ -322,6 +373,7 @@ def noisy_model(
     provider: str,
     seed: int,
     clean: Mapping[str, Any] | None = None,
+    narrow: frozenset[str] = frozenset(),
 ) -> tuple[onnx.ModelProto, float, int]:
     """The noisy twin of a model.
 
@@ -331,6 +383,7 @@ def noisy_model(
         provider: Execution provider, for documented exceptions.
         seed: Seed of the noise.
         clean: Values without noise, for their magnitudes; a list of turns for one in a body.
+        narrow: 16-bit floats that the source computes in.
 
     Returns:
         The twin (a light copy), the amplification of its noise, and how many nodes are noised.
@@ -340,7 +393,14 @@ def noisy_model(
     scales = {name: _magnitude(value) for name, value in (clean or {}).items()}
     unrounded = frozenset(_unrounded(model.graph))
     noise = _Noise(
-        tolerances, dtypes, amplification, provider, seed, scales=scales, unrounded=unrounded
+        tolerances,
+        dtypes,
+        amplification,
+        provider,
+        seed,
+        scales=scales,
+        unrounded=unrounded,
+        narrow=narrow,
     )
     twin = light(model)
     nodes = noise.graph(model.graph.node)

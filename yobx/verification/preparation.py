@@ -26,6 +26,7 @@ from yobx.verification.evidence import CheckResult
 from yobx.verification.findings import Outcome
 from yobx.verification.inner_values import Collector, collector
 from yobx.verification.keywords import KeywordSource
+from yobx.verification.noise import narrows
 from yobx.verification.options import CheckOptions
 from yobx.verification.phases import EndOfCheckError, PhaseLog
 from yobx.verification.recognition import find_source
@@ -33,7 +34,7 @@ from yobx.verification.runner import LoadError, Session, exposed, fits_in_memory
 from yobx.verification.sensitivity import Sensitivity
 from yobx.verification.shape_proof import Constraint, Form
 from yobx.verification.source_jax import as_jax_takes
-from yobx.verification.sources import Source
+from yobx.verification.sources import NarrowSource, Source
 from yobx.verification.tolerances import Tolerances
 from yobx.verification.unused_converters import Watched
 from yobx.verification.weights import light
@@ -216,7 +217,10 @@ def _load(
         exposed_warnings = everything.warnings if everything is not None else []
         for warning in dict.fromkeys([*plain.warnings, *exposed_warnings]):
             phases.fail("check", f"onnxruntime {warning}")
-        sensitivity = Sensitivity(observed, tolerances, options.provider, options.seed)
+        narrow: frozenset[str] = frozenset()
+        if isinstance(source, NarrowSource) and narrows(observed):
+            narrow = source.narrow_dtypes(args, options.conversion())
+        sensitivity = Sensitivity(observed, tolerances, options.provider, options.seed, narrow)
         return Prepared(
             source=source,
             model=model,

@@ -48,6 +48,7 @@ class Sensitivity:
         tolerances: The tolerance table.
         provider: Execution provider.
         seed: Seed of the noise.
+        narrow: 16-bit floats that the source computes in.
 
     Attributes:
         notes: What could not be measured, and why.
@@ -57,6 +58,7 @@ class Sensitivity:
     tolerances: Tolerances
     provider: str = "CPUExecutionProvider"
     seed: int = 0
+    narrow: frozenset[str] = frozenset()
     notes: list[str] = field(default_factory=list)
     _classes: dict[str, ValueClass] | None = None
     _session: Session | None = None
@@ -149,6 +151,7 @@ class Sensitivity:
             provider=self.provider,
             seed=self.seed,
             clean={**values, **clean},
+            narrow=self.narrow,
         )
         runs: list[dict[str, list[Any]]] = []
         try:
@@ -176,6 +179,7 @@ class Sensitivity:
                 provider=self.provider,
                 seed=self.seed,
                 clean=clean,
+                narrow=self.narrow,
             )
             try:
                 self._session = Session(

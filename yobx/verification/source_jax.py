@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -23,6 +24,9 @@ from yobx.verification.sources import (
 )
 
 __all__ = ["JaxSource", "PlainCallableSource", "as_jax_takes"]
+
+# How JAX writes these types.
+_NARROW = {"f16": "float16", "bf16": "bfloat16"}
 
 
 def as_jax_takes(args: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -116,6 +120,26 @@ class JaxSource:
         self, args: tuple[Any, ...], names: Sequence[str], options: Mapping[str, Any]
     ) -> dict[str, NDArray[Any]]:
         """Values of the equations that went through the same name stack as an ONNX node."""
+        function, leaves = self._flat(args, options)
+        if self._converted is None:
+            return {}
+        found = jax_values(function, leaves, self._converted)
+        self._lines = {name: value.line for name, value in found.items()}
+        return {name: found[name].array for name in names if name in found}
+
+    def narrow_dtypes(self, args: tuple[Any, ...], options: Mapping[str, Any]) -> frozenset[str]:
+        """16-bit floats among the types of the traced function."""
+        import jax
+
+        function, leaves = self._flat(args, options)
+        text = str(jax.make_jaxpr(function)(*leaves))
+        found = {_NARROW[name] for name in re.findall(r"\b(b?f16)\[", text)}
+        return frozenset(found)
+
+    def _flat(
+        self, args: tuple[Any, ...], options: Mapping[str, Any]
+    ) -> tuple[Callable[..., Any], list[Any]]:
+        """The function of all arrays of the arguments, and these."""
         import jax.numpy as jnp
 
         given = dict(options.get("kwargs") or self._kwargs or {})
@@ -125,11 +149,7 @@ class JaxSource:
             positional, named = fill((args, given), arrays)
             return self._function(*positional, **named)
 
-        if self._converted is None:
-            return {}
-        found = jax_values(function, leaves, self._converted)
-        self._lines = {name: value.line for name, value in found.items()}
-        return {name: found[name].array for name in names if name in found}
+        return function, leaves
 
     def user_line(self, origin: Origin, args: tuple[Any, ...], options: Mapping[str, Any]) -> str:
         """The user's line of a value; known once `intermediates` has run."""
@@ -211,6 +231,10 @@ class PlainCallableSource:
         if isinstance(self._chosen, JaxSource):
             return None
         return self._chosen.run_graph(args, options)
+
+    def narrow_dtypes(self, args: tuple[Any, ...], options: Mapping[str, Any]) -> frozenset[str]:
+        """16-bit floats that the function computes in."""
+        return self._chosen.narrow_dtypes(args, options)
 
     def user_line(self, origin: Origin, args: tuple[Any, ...], options: Mapping[str, Any]) -> str:
         """The user's line, where the framework knows it."""

@@ -121,6 +121,16 @@ class TensorFlowSource:
         found = tree.flatten(function(*leaves))
         return [array for _, leaf in found for _, array in _dense("", leaf)]
 
+    def narrow_dtypes(self, args: tuple[Any, ...], options: Mapping[str, Any]) -> frozenset[str]:
+        """16-bit floats among the types of the traced graph and of the functions it calls."""
+        from tensorflow.core.framework import types_pb2
+
+        names = {types_pb2.DT_HALF: "float16", types_pb2.DT_BFLOAT16: "bfloat16"}
+        graph = self._trace(args, options)[0].graph.as_graph_def()
+        nodes = [*graph.node, *(n for f in graph.library.function for n in f.node_def)]
+        types = {attr.type for node in nodes for attr in node.attr.values()}
+        return frozenset(names[kind] for kind in types & names.keys())
+
     def user_line(self, origin: Origin, args: tuple[Any, ...], options: Mapping[str, Any]) -> str:
         """The user's file and line of an operation of the traced graph, or ``""``."""
         from yobx.verification.user_lines import line_of_operation

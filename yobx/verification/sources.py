@@ -14,6 +14,7 @@ from onnx import helper
 __all__ = [
     "InputSpec",
     "NamedArray",
+    "NarrowSource",
     "Origin",
     "Source",
     "TracedSource",
@@ -97,6 +98,14 @@ class TracedSource(Protocol):
 
     def user_line(self, origin: Origin, args: tuple[Any, ...], options: Mapping[str, Any]) -> str:
         """The user's file and line of what made a value, or ``""``."""
+
+
+@runtime_checkable
+class NarrowSource(Protocol):
+    """A source that knows which dtypes it computes in."""
+
+    def narrow_dtypes(self, args: tuple[Any, ...], options: Mapping[str, Any]) -> frozenset[str]:
+        """Those of ``float16`` and ``bfloat16`` that it rounds values to, inside or outside."""
 
 
 def type_modules(model: object) -> set[str]:
