@@ -11,11 +11,15 @@ import jax
 import jax.numpy as jnp
 import keras
 import numpy as np
+import onnx
 import pytest
 import tensorflow as tf
 from jax import export
 
 from yobx.verification import check_conversion
+from yobx.verification.inner_values import Collector
+from yobx.verification.runner import RunError
+from yobx.verification.source_onnx import OnnxSource
 
 X = np.random.default_rng(5).standard_normal((5, 4)).astype(np.float32)
 Pair = namedtuple("Pair", "u v")
@@ -138,3 +142,28 @@ def test_an_exported_function_of_jax_declares_its_inputs() -> None:
     )
     (message,) = check_conversion(wrong).phase("import").messages
     assert "needs inputs" in message
+
+
+def test_inner_values_of_a_reference_that_cannot_be_had_are_told(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    model = onnx.parser.parse_model(
+        """<ir_version: 10, opset_import: ["": 21]>
+        g (float[n] x, bool c) => (float[n] y) {
+            y = If (c) <
+                then_branch = t () => (float[n] a) { h = Exp(x) a = Neg(h) },
+                else_branch = e () => (float[n] b) { b = Neg(x) }>
+        }"""
+    )
+    args = (np.ones(3, np.float32), np.array(True))
+    source = OnnxSource(model, reference=model)
+    assert "h" in source.intermediates(args, ["h", "y"], {})
+
+    def refused(_collector: Collector, _values: Any) -> Any:
+        raise RunError("no memory")
+
+    monkeypatch.setattr(Collector, "turns", refused)
+    found = source.intermediates(args, ["h", "y"], {})
+    assert "h" not in found
+    assert "y" in found
+    assert "no memory" in caplog.text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,8 @@ from yobx.verification.sources import InputSpec, NamedArray, value_spec
 from yobx.verification.weights import light
 
 __all__ = ["OnnxSource", "model_inputs"]
+
+_LOG = logging.getLogger("yobx.verification")
 
 
 def model_inputs(model: onnx.ModelProto) -> list[InputSpec]:
@@ -129,7 +132,8 @@ class OnnxSource:
         try:
             session = Session(found.model, weights=whole, optimise=False)
             turns = found.turns(session.run(feeds).values)
-        except (LoadError, RunError):
+        except (LoadError, RunError) as error:
+            _LOG.warning("values inside control flow of the reference cannot be had: %s", error)
             return {}
         return {name: turns[name] for name in names if name in turns}
 
