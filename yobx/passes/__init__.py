@@ -11,6 +11,7 @@ from yobx.passes.clips import merge_clips
 from yobx.passes.common_subexpressions import merge_common_subexpressions
 from yobx.passes.constants import fold_constants
 from yobx.passes.convolutions import fold_into_convolutions
+from yobx.passes.counted_indices import keep_counted_indices
 from yobx.passes.dead_code import remove_dead_code
 from yobx.passes.dense import fold_into_dense
 from yobx.passes.duplicate_initializers import merge_initializers
@@ -65,4 +66,5 @@ def default_passes() -> tuple[Callable[[onnx_ir.Model], None], ...]:
         remove_identities,
         simplify_reshapes,
         remove_dead_code,
+        keep_counted_indices,
     )
