@@ -410,3 +410,15 @@ def test_convolution_in_float64() -> None:
     with jax.enable_x64(True):
         x, w = (a.astype(np.float64) for a in image(2))
         check_static(Case("float64", conv(), lambda n: (x, w), tolerance=(1e-12, 1e-13)))
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("reverse", [False, True])
+def test_running_products_of_nothing(axis: int, *, reverse: bool) -> None:
+    def function(x: jax.Array) -> jax.Array:
+        return lax.cumprod(x, axis, reverse=reverse)
+
+    onx = to_onnx(function, (normal(2, 3),), dynamic_shapes=({0: "n", 1: "m"},))
+    for shape in ((3, 0), (0, 3), (0, 0), (1, 1), (4, 5)):
+        x = normal(*shape)
+        np.testing.assert_allclose(run(onx, (x,))[0], function(x), *LOOSE)

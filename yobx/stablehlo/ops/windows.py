@@ -222,32 +222,48 @@ def running(
     """
     g, kind, count = op.g, op.out_type(), len(x)
     rest = [i for i in range(g.get_rank(x[0]) or 0) if i != axis]
-    sizes = g.op.Gather(g.op.Shape(x[0]), np.array(rest, dtype=np.int64))
+    # onnxruntime stops the process where it turns a tensor without elements itself
+    order = [axis, *rest]
+    x = tuple(str(g.op.Transpose(part, perm=order)) if axis else part for part in x)
+    sizes = g.op.Shape(x[0], start=1)
     starts = [op.emit.Expand(part.compact, sizes) for part in op.parts[1]]
     names = [g.unique_name(hint) for hint in ("state",) * count + ("row",) * count]
     inputs = [(n, g.get_type(s), g.get_shape(s)) for n, s in zip(names, starts * 2, strict=True)]
     body = g.subgraph(g.unique_name("running_body"), inputs=inputs)
     scope = op.scope.nested(body)
     tensors = [full_tensor(n, ir.TensorType((), kind.dtype)) for n in names]
-    made = scope.run(block, [tuple(tensors[:count]), tuple(tensors[count:])])[0]
-    results = [part.full(body, scope.lineage) for part in made]
+    combined = scope.run(block, [tuple(tensors[:count]), tuple(tensors[count:])])[0]
+    results = [part.full(body, scope.lineage) for part in combined]
     for hint in ("next",) if last else ("next", "out"):
         for result in results:
             body.make_tensor_output(body.unique_name(hint), source=result)
-    keywords: dict[str, Any] = {"scan_input_axes": [axis] * count}
     if last:
-        made_last = g.op.Scan(
-            *starts, *x, body=body, num_scan_inputs=count, outputs=count, **keywords
-        )
+        made_last = g.op.Scan(*starts, *x, body=body, num_scan_inputs=count, outputs=count)
         return (made_last,) if isinstance(made_last, str) else tuple(made_last)
-    keywords["scan_output_axes"] = [axis] * count
-    if reverse_order:
-        keywords |= {
-            "scan_input_directions": [1] * count,
-            "scan_output_directions": [1] * count,
-        }
-    done = g.op.Scan(*starts, *x, body=body, num_scan_inputs=count, outputs=2 * count, **keywords)
-    return tuple(str(name) for name in done[count:])
+    rows = list(x)
+    size = op.dims(0)[axis]
+    spare = size is None or not size.is_int()  # Scan fails where there is no item
+    if spare:  # it comes last and is cut off
+        wide = [str(g.op.Unsqueeze(start, np.array([0]))) for start in starts]
+        pairs = zip(wide, x, strict=True) if reverse_order else zip(x, wide, strict=True)
+        rows = [op.emit.Concat(*pair, axis=0) for pair in pairs]
+    directions = [int(reverse_order)] * count
+    done = g.op.Scan(
+        *starts,
+        *rows,
+        body=body,
+        num_scan_inputs=count,
+        scan_input_directions=directions,
+        scan_output_directions=directions,
+        outputs=2 * count,
+    )
+    made = [str(name) for name in done[count:]]
+    if spare:
+        low = np.array([int(reverse_order)])
+        high = g.op.Add(g.op.Shape(x[0], end=1), low)
+        made = [str(op.emit.Slice(name, low, high, np.array([0]))) for name in made]
+    back = [int(i) for i in np.argsort(order)]
+    return tuple(str(g.op.Transpose(name, perm=back)) if axis else name for name in made)
 
 
 def _doubling(op: Op, block: ir.Block, x: str, axis: int, size: int) -> str:
