@@ -95,7 +95,9 @@ def _write(config: pytest.Config, data: dict[str, Any], settings: Settings) -> N
             f"reports could not be written to {settings.folder}: {error.strerror or error}"
         )
     except ModuleNotFoundError as error:
-        lines.append(f"no html report: {error.name} is not installed (pip install 'yobx[pytest]')")
+        lines.append(
+            f"no html report: {error.name} is not installed (in a clone of yobx: pip install '.[pytest]')"
+        )
 
 
 def _page(data: dict[str, Any]) -> str:

@@ -71,7 +71,9 @@ def test_a_reader_that_stops_is_no_error() -> None:
 
 def test_missing_framework_names_the_extra() -> None:
     _, text = _outcome(ModuleNotFoundError("No module named 'jax'", name="jax.numpy"))
-    assert text == "error: No module named 'jax'\nhint: pip install \"yobx[jax]\"\n"
+    assert (
+        text == "error: No module named 'jax'\nhint: in a clone of yobx: pip install \".[jax]\"\n"
+    )
 
 
 def test_an_argument_of_the_library_is_told_as_an_option() -> None:

@@ -130,6 +130,20 @@ def test_trees_and_methods_of_arrays() -> None:
     agree(onx, [np.exp(s.sum())], s)
 
 
+@pytest.mark.parametrize(
+    ("given", "taken", "wide"),
+    [("float64", 1, 11), ("int64", 6, 7), ("float16", 10, 10), ("bool", 9, 9)],
+)
+def test_inputs_have_the_types_that_jax_computes_with(given: str, taken: int, wide: int) -> None:
+    def function(x: Any) -> Any:
+        return jnp.where(x == 0, x, x)
+
+    args = (np.zeros(3, given),)
+    assert to_onnx(function, args).graph.input[0].type.tensor_type.elem_type == taken
+    with jax.enable_x64(True):
+        assert to_onnx(function, args).graph.input[0].type.tensor_type.elem_type == wide
+
+
 def test_x64_setting_is_untouched() -> None:
     before = jax.config.jax_enable_x64
     to_onnx(jax_fn, (data(2),))

@@ -167,3 +167,8 @@ def test_inner_values_of_a_reference_that_cannot_be_had_are_told(
     assert "h" not in found
     assert "y" in found
     assert "no memory" in caplog.text
+
+
+def test_a_report_prints_as_its_text() -> None:
+    report = check_conversion(tf.function(tf.sin), (X,))
+    assert str(report) == report.text()

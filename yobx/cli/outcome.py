@@ -117,7 +117,7 @@ def _describe_foreign(error: BaseException) -> tuple[str, str]:
     """Return text and hint for an exception that is not one of ours."""
     if isinstance(error, ModuleNotFoundError):
         extra = _EXTRAS.get((error.name or "").partition(".")[0])
-        return str(error), f'pip install "yobx[{extra}]"' if extra else _MORE
+        return str(error), f'in a clone of yobx: pip install ".[{extra}]"' if extra else _MORE
     if isinstance(error, OSError) and error.strerror:
         return f"{error.strerror}: {error.filename}" if error.filename else error.strerror, ""
     text = " ".join(str(error).split()) or "no message"

@@ -23,7 +23,7 @@ examples:
 exit codes:
   0  done, and every requested check agreed
   1  a check found a difference, or --strict a contradiction
-  2  wrong options or arguments
+  2  wrong options, arguments or names of files
   3  the model cannot be loaded, converted, inferred or written
   4  a fault of yobx itself: please report it
   130  interrupted
@@ -123,7 +123,7 @@ def _add_source(parser: argparse.ArgumentParser) -> None:
         metavar="NAME:AXIS=SYMBOL",
         action="append",
         help="an axis whose size may vary, and the name of that size; may be given repeatedly "
-        "(default: axis 0 of every input)",
+        "(default: every axis that the model leaves open; with sizes in --input, the named ones)",
     )
     inputs.add_argument(
         "--static", action="store_true", help="fix every size that the model or --input gives"

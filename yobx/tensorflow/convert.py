@@ -150,8 +150,16 @@ def _collection_paused() -> Iterator[None]:
 
 
 def _check_eager() -> None:
-    import tensorflow as tf
-
+    try:
+        import tensorflow as tf
+    except ModuleNotFoundError as error:
+        if error.name != "tensorflow":
+            raise
+        raise ModuleNotFoundError(
+            "yobx.tensorflow needs TensorFlow. A JAX function is converted by yobx.jax.to_onnx "
+            'without it; otherwise, in a clone of yobx: pip install ".[tensorflow]"',
+            name="tensorflow",
+        ) from error
     if not tf.executing_eagerly():
         raise ConversionError(
             "A model is converted outside of any graph, because its weights are read. Received: a "

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from yobx.errors import ArgumentError, TraceError, YobxError
 from yobx.onnx_optim import TensorType
 from yobx.onnx_optim.tensor_type import from_numpy
-from yobx.tensorflow.arguments import CallArguments, normalise_arguments
+from yobx.tensorflow.arguments import CallArguments, InputLeaf, normalise_arguments
 from yobx.tensorflow.dynamic_shapes import resolve_dynamic_shapes
 from yobx.tensorflow.source import ModelSource, name_inputs
 
@@ -105,8 +106,6 @@ def lower_jax(
         ArgumentError: If the rank of an input is unknown.
         TraceError: If JAX cannot trace the function.
     """
-    from dataclasses import replace
-
     from jax.experimental import jax2tf
 
     from yobx.stablehlo.markers import keep_whole
@@ -123,6 +122,8 @@ def lower_jax(
         "(" + ", ".join(str(size) for size in shape or ()) + ("," if shape else "") + ")"
         for shape in shapes
     ]
+
+    call = replace(call, leaves=tuple(map(_as_jax_takes, call.leaves)))
 
     def flat(*leaves: Any) -> Any:
         args, kwargs = call.fill(leaves)
@@ -147,6 +148,18 @@ def lower_jax(
             f"{error} The sizes {', '.join(map(repr, named))} are symbolic: if the function needs "
             "them as numbers, pass dynamic_shapes with {} for that input."
         ) from error.__cause__
+
+
+def _as_jax_takes(leaf: InputLeaf) -> InputLeaf:
+    """An input of the type that JAX computes with: 32 bits unless 64-bit types are enabled."""
+    import tensorflow as tf
+    from jax import dtypes
+
+    kind = tf.as_dtype(leaf.dtype)
+    if not (kind.is_floating or kind.is_integer or kind.is_complex):
+        return leaf
+    taken = dtypes.canonicalize_dtype(kind.as_numpy_dtype)
+    return replace(leaf, dtype=tf.as_dtype(taken).name)
 
 
 def flat_call(call: CallArguments) -> CallArguments:

@@ -74,6 +74,9 @@ class ConversionReport(Findings):
         """The report on one screen."""
         return render(self)
 
+    def __str__(self) -> str:
+        return self.text()
+
     def raise_if_failed(self, cause: BaseException | None = None) -> None:
         """Raises when the check did not pass.
 
