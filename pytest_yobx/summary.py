@@ -96,7 +96,8 @@ def _write(config: pytest.Config, data: dict[str, Any], settings: Settings) -> N
         )
     except ModuleNotFoundError as error:
         lines.append(
-            f"no html report: {error.name} is not installed (in a clone of yobx: pip install '.[pytest]')"
+            f"no html report: {error.name} is not installed (in a clone of yobx: "
+            "pip install '.[pytest]')"
         )
 
 
