@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import jax.numpy as jnp
 import keras
 import ml_dtypes
 import numpy as np
 import onnx
 import pytest
 import tensorflow as tf
-from onnx import TensorProto
+from onnx import TensorProto, helper
 
 from yobx.tensorflow import to_onnx
 from yobx.verification import check_conversion
-from yobx.verification.noise import narrows
+from yobx.verification.noise import narrowing_casts
 from yobx.verification.source_jax import JaxSource
 from yobx.verification.source_tensorflow import TensorFlowSource
 
@@ -106,36 +107,84 @@ def test_a_type_that_the_source_does_not_compute_in_is_a_fault(dtype: int) -> No
     assert wrong.failed_phase == "values"
 
 
-def test_types_that_a_source_computes_in() -> None:
-    inner = tf.function(lambda x: tf.cast(tf.cast(x, tf.bfloat16) * 2, tf.float32))
+def hiding(convert: Callable[..., onnx.ModelProto], dtype: int) -> Callable[..., onnx.ModelProto]:
+    """A `to_onnx` that rounds the result of the first Tanh to a 16-bit type."""
+
+    def changed(*args: Any, **options: Any) -> onnx.ModelProto:
+        model = convert(*args, **options)
+        nodes = list(model.graph.node)
+        at = next(i for i, node in enumerate(nodes) if node.op_type == "Tanh")
+        name = nodes[at].output[0]
+        nodes[at].output[0] = "exact"
+        narrow = helper.make_node("Cast", ["exact"], ["hidden"], to=dtype)
+        wide = helper.make_node("Cast", ["hidden"], [name], to=TensorProto.FLOAT)
+        del model.graph.node[:]
+        model.graph.node.extend([*nodes[: at + 1], narrow, wide, *nodes[at + 1 :]])
+        return model
+
+    return changed
+
+
+@pytest.mark.parametrize("dtype", [TensorProto.FLOAT16, TensorProto.BFLOAT16])
+@pytest.mark.parametrize("framework", ["tensorflow", "jax"])
+def test_one_narrow_operation_excuses_no_other(
+    framework: str, dtype: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import yobx.jax
+    import yobx.tensorflow
+
+    narrow = {TensorProto.FLOAT16: "float16", TensorProto.BFLOAT16: "bfloat16"}[dtype]
+    w = np.random.default_rng(3).normal(size=(8, 4)).astype(np.float32)
+
+    def of_jax(x: Any) -> Any:
+        return jnp.exp(x.astype(narrow)), jnp.exp(jnp.tanh(x) @ w)
+
+    @tf.function
+    def of_tensorflow(x: Any) -> Any:
+        return tf.exp(tf.cast(x, narrow)), tf.exp(tf.matmul(tf.tanh(x), w))
+
+    function = of_jax if framework == "jax" else of_tensorflow
+    front_end = getattr(yobx, framework)
+    right = check_conversion(function, (X,))
+    assert right.passed, right
+    monkeypatch.setattr(front_end, "to_onnx", hiding(front_end.to_onnx, dtype))
+    assert check_conversion(function, (X,)).failed_phase == "values"
+
+
+def test_values_that_a_source_computes_in_16_bits() -> None:
+    inner = tf.function(lambda x: tf.cast(tf.sin(tf.cast(x, tf.bfloat16)), tf.float32))
     outer = tf.function(lambda x: inner(x) + 1.0)
     source = TensorFlowSource(outer)
-    source.convert((X,), {})
-    assert source.narrow_dtypes((X,), {}) == {"bfloat16"}
-    plain = TensorFlowSource(tf.function(lambda x: x + 1.0))
-    plain.convert((X,), {})
-    assert plain.narrow_dtypes((X,), {}) == frozenset()
+    casts = narrowing_casts(source.convert((X,), {}))
+    assert set(casts.values()) == {"bfloat16"}
+    assert source.narrow_values((X,), {}, casts) == casts.keys()
+    other = dict.fromkeys(casts, "float16")
+    assert source.narrow_values((X,), {}, {**other, "none": "bfloat16"}) == frozenset()
 
 
 def test_types_that_a_jax_function_computes_in() -> None:
-    import jax.numpy as jnp
+    values = {"a": "float16", "b": "bfloat16"}
 
-    half = JaxSource(lambda x: jnp.tanh(x.astype(jnp.float16)).astype(jnp.float32))
-    both = JaxSource(lambda x: x.astype(jnp.float16) + x.astype(jnp.bfloat16))
-    assert half.narrow_dtypes((X,), {}) == {"float16"}
-    assert both.narrow_dtypes((X,), {}) == {"float16", "bfloat16"}
-    assert JaxSource(jnp.tanh).narrow_dtypes((X,), {}) == frozenset()
+    def found(function: Callable[..., Any]) -> frozenset[str]:
+        return JaxSource(function).narrow_values((X,), {}, values)
+
+    assert found(lambda x: jnp.tanh(x.astype(jnp.float16)).astype(jnp.float32)) == {"a"}
+    assert found(lambda x: x.astype(jnp.float16) + x.astype(jnp.bfloat16)) == {"a", "b"}
+    assert found(jnp.tanh) == frozenset()
 
 
-def test_casts_inside_control_flow_count() -> None:
+def test_casts_that_end_an_operation() -> None:
     model = onnx.parser.parse_model(
         """<ir_version: 10, opset_import: ["": 21]>
-        g (float[n] x, bool c) => (float[n] y) {
+        g (float16[n] x, float[n] z, bool c) => (float16[n] y, float16[n] q, float16[n] r) {
             y = If (c) <
-                then_branch = t () => (float[n] a) { h = Cast<to=10>(x) a = Cast<to=1>(h) },
-                else_branch = e () => (float[n] b) { b = Neg(x) }>
+                then_branch = t () => (float16[n] a) {
+                    w = Cast<to=1>(x) s = Sin(w) a = Cast<to=10>(s) },
+                else_branch = e () => (float16[n] b) { b = Neg(x) }>
+            wide = Cast<to=1>(x)
+            both = Add(wide, z)
+            q = Cast<to=10>(both)
+            r = Cast<to=10>(z)
         }"""
     )
-    assert narrows(model)
-    del model.graph.node[0].attribute[0].g.node[0].attribute[:]
-    assert not narrows(model)
+    assert narrowing_casts(model) == {"a": "float16"}

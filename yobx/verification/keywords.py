@@ -59,12 +59,15 @@ class KeywordSource:
         options = {**options, "kwargs": keywords}
         return self._source.intermediates(tuple(positional), names, options)
 
-    def narrow_dtypes(self, args: tuple[Any, ...], options: Mapping[str, Any]) -> frozenset[str]:
-        """What the source proper computes in, where it knows."""
+    def narrow_values(
+        self, args: tuple[Any, ...], options: Mapping[str, Any], values: Mapping[str, str]
+    ) -> frozenset[str]:
+        """What the source proper computes in 16 bits, where it knows."""
         *positional, keywords = args
         if not isinstance(self._source, NarrowSource):
             return frozenset()
-        return self._source.narrow_dtypes(tuple(positional), {**options, "kwargs": keywords})
+        options = {**options, "kwargs": keywords}
+        return self._source.narrow_values(tuple(positional), options, values)
 
     def user_line(self, origin: Origin, args: tuple[Any, ...], options: Mapping[str, Any]) -> str:
         """The user's line, where the source knows it."""

@@ -23,7 +23,7 @@ from yobx.verification.tolerances import Tolerances
 from yobx.verification.value_types import value_types
 from yobx.verification.weights import light
 
-__all__ = ["narrows", "noisy_model"]
+__all__ = ["narrowing_casts", "noisy_model"]
 
 _UNIT: dict[int | None, float] = {
     TensorProto.FLOAT: 2.0**-24,
@@ -78,15 +78,10 @@ class _Noise:
     def _computed(
         self, node: onnx.NodeProto, producers: Mapping[str, onnx.NodeProto]
     ) -> onnx.NodeProto:
-        """The operation that a node ends.
-
-        Where onnxruntime has no kernel for a 16-bit type, a converter computes in float32 and casts
-        the result: then the cast ends an operation of the source in that type. Only where the
-        source does compute in it: elsewhere such a cast is a fault.
-        """
-        if _narrowed_to(node) not in self.narrow:
+        """The operation that a node ends; see `narrowing_casts`."""
+        if self.narrow.isdisjoint(node.output):
             return node
-        return producers.get(node.input[0], node)
+        return producers[node.input[0]]
 
     def _node(
         self, original: onnx.NodeProto, producers: Mapping[str, onnx.NodeProto]
@@ -308,19 +303,46 @@ def _narrowed_to(node: onnx.NodeProto) -> str:
     return _NAMES[to] if to in _LOW else ""
 
 
-def narrows(model: onnx.ModelProto) -> bool:
-    """Whether a model casts anything to a float of 16 bits.
+def narrowing_casts(model: onnx.ModelProto) -> dict[str, str]:
+    """Casts that may end an operation in a 16-bit type.
+
+    Where onnxruntime has no kernel for such a type, a converter casts the operands to float32,
+    computes, and casts the result. Only the source can tell whether it computes so: elsewhere a
+    cast to fewer bits is a fault.
 
     Args:
         model: The model.
+
+    Returns:
+        Name of the result -> ``float16`` or ``bfloat16``. At least one operand of the operation is
+        cast from that type, and the others are constants.
     """
-    graphs = [model.graph]
-    for graph in graphs:
+    nodes = [node for graph in _graphs(model.graph) for node in graph.node]
+    casts = {node.output[0]: node.input[0] for node in nodes if node.op_type == "Cast"}
+    producers = {name: node for node in nodes for name in node.output if name}
+    candidates = {o: _narrowed_to(p) for o, p in producers.items() if _narrowed_to(p)}
+    if not candidates:
+        return {}
+    types = {name: found.dtype for name, found in value_types(model).items()}
+    constants = {t.name for graph in _graphs(model.graph) for t in graph.initializer}
+    constants.update(node.output[0] for node in nodes if node.op_type == "Constant")
+    found: dict[str, str] = {}
+    for name, kind in candidates.items():
+        operation = producers.get(casts[name])
+        inputs = operation.input if operation is not None else ()
+        read = [x for x in inputs if x not in constants and types.get(x) in _UNIT]
+        if read and all(_NAMES.get(types.get(casts.get(x, ""), 0)) == kind for x in read):
+            found[name] = kind
+    return found
+
+
+def _graphs(main: onnx.GraphProto) -> list[onnx.GraphProto]:
+    """A graph and all graphs inside its nodes."""
+    found = [main]
+    for graph in found:
         for node in graph.node:
-            if _narrowed_to(node):
-                return True
-            graphs.extend(subgraphs(node))
-    return False
+            found.extend(subgraphs(node))
+    return found
 
 
 def _magnitude(value: Any) -> float:
@@ -383,7 +405,7 @@ def noisy_model(
         provider: Execution provider, for documented exceptions.
         seed: Seed of the noise.
         clean: Values without noise, for their magnitudes; a list of turns for one in a body.
-        narrow: 16-bit floats that the source computes in.
+        narrow: Results of casts which end an operation of the source in 16 bits.
 
     Returns:
         The twin (a light copy), the amplification of its noise, and how many nodes are noised.

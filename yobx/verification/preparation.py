@@ -26,7 +26,7 @@ from yobx.verification.evidence import CheckResult
 from yobx.verification.findings import Outcome
 from yobx.verification.inner_values import Collector, collector
 from yobx.verification.keywords import KeywordSource
-from yobx.verification.noise import narrows
+from yobx.verification.noise import narrowing_casts
 from yobx.verification.options import CheckOptions
 from yobx.verification.phases import EndOfCheckError, PhaseLog
 from yobx.verification.recognition import find_source
@@ -218,8 +218,9 @@ def _load(
         for warning in dict.fromkeys([*plain.warnings, *exposed_warnings]):
             phases.fail("check", f"onnxruntime {warning}")
         narrow: frozenset[str] = frozenset()
-        if isinstance(source, NarrowSource) and narrows(observed):
-            narrow = source.narrow_dtypes(args, options.conversion())
+        casts = narrowing_casts(observed)
+        if isinstance(source, NarrowSource) and casts:
+            narrow = source.narrow_values(args, options.conversion(), casts)
         sensitivity = Sensitivity(observed, tolerances, options.provider, options.seed, narrow)
         return Prepared(
             source=source,

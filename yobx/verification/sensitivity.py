@@ -48,7 +48,7 @@ class Sensitivity:
         tolerances: The tolerance table.
         provider: Execution provider.
         seed: Seed of the noise.
-        narrow: 16-bit floats that the source computes in.
+        narrow: Results of casts which end an operation of the source in 16 bits.
 
     Attributes:
         notes: What could not be measured, and why.

@@ -127,14 +127,16 @@ class JaxSource:
         self._lines = {name: value.line for name, value in found.items()}
         return {name: found[name].array for name in names if name in found}
 
-    def narrow_dtypes(self, args: tuple[Any, ...], options: Mapping[str, Any]) -> frozenset[str]:
-        """16-bit floats among the types of the traced function."""
+    def narrow_values(
+        self, args: tuple[Any, ...], options: Mapping[str, Any], values: Mapping[str, str]
+    ) -> frozenset[str]:
+        """Those of a dtype that the traced function computes in; it has no names for values."""
         import jax
 
         function, leaves = self._flat(args, options)
         text = str(jax.make_jaxpr(function)(*leaves))
         found = {_NARROW[name] for name in re.findall(r"\b(b?f16)\[", text)}
-        return frozenset(found)
+        return frozenset(value for value, kind in values.items() if kind in found)
 
     def _flat(
         self, args: tuple[Any, ...], options: Mapping[str, Any]
@@ -232,9 +234,11 @@ class PlainCallableSource:
             return None
         return self._chosen.run_graph(args, options)
 
-    def narrow_dtypes(self, args: tuple[Any, ...], options: Mapping[str, Any]) -> frozenset[str]:
-        """16-bit floats that the function computes in."""
-        return self._chosen.narrow_dtypes(args, options)
+    def narrow_values(
+        self, args: tuple[Any, ...], options: Mapping[str, Any], values: Mapping[str, str]
+    ) -> frozenset[str]:
+        """Values that the function computes in 16 bits."""
+        return self._chosen.narrow_values(args, options, values)
 
     def user_line(self, origin: Origin, args: tuple[Any, ...], options: Mapping[str, Any]) -> str:
         """The user's line, where the framework knows it."""

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from yobx.verification import tree
 from yobx.verification.sources import NamedArray, Origin, display_name, is_tensor, type_modules
-from yobx.verification.tensorflow_values import graph_values
+from yobx.verification.tensorflow_values import dtype_of, graph_values
 
 __all__ = ["TensorFlowSource"]
 
@@ -38,6 +38,7 @@ class TensorFlowSource:
         self._opened: Any = None
         self._traced: tuple[Any, Any] | None = None
         self._converted: tuple[tuple[Any, ...], Any] | None = None
+        self._outputs: list[str] = []
 
     @classmethod
     def from_path(cls, path: Path, *, name: str = "") -> TensorFlowSource:
@@ -52,7 +53,9 @@ class TensorFlowSource:
         self._converted = args, options.get("kwargs")
         loaded = isinstance(self.model, (str, Path))
         rest = {key: value for key, value in options.items() if not (loaded and key in _OPENING)}
-        return to_onnx(source.model, args, **rest)
+        model = to_onnx(source.model, args, **rest)
+        self._outputs = [value.name for value in model.graph.output]
+        return model
 
     def _open(self, options: Mapping[str, Any]) -> Any:
         """Opens the model once; a path is loaded once for conversion, runs and intermediates."""
@@ -121,15 +124,19 @@ class TensorFlowSource:
         found = tree.flatten(function(*leaves))
         return [array for _, leaf in found for _, array in _dense("", leaf)]
 
-    def narrow_dtypes(self, args: tuple[Any, ...], options: Mapping[str, Any]) -> frozenset[str]:
-        """16-bit floats among the types of the traced graph and of the functions it calls."""
-        from tensorflow.core.framework import types_pb2
-
-        names = {types_pb2.DT_HALF: "float16", types_pb2.DT_BFLOAT16: "bfloat16"}
-        graph = self._trace(args, options)[0].graph.as_graph_def()
-        nodes = [*graph.node, *(n for f in graph.library.function for n in f.node_def)]
-        types = {attr.type for node in nodes for attr in node.attr.values()}
-        return frozenset(names[kind] for kind in types & names.keys())
+    def narrow_values(
+        self, args: tuple[Any, ...], options: Mapping[str, Any], values: Mapping[str, str]
+    ) -> frozenset[str]:
+        """Those that are outputs, or carry the name of a tensor of the graph, of that dtype."""
+        graph = self._trace(args, options)[0].graph
+        outputs = (tensor.dtype.name for tensor in graph.outputs)
+        # Outputs of the model have names of their own.
+        kinds = dict(zip(self._outputs, outputs, strict=False))
+        return frozenset(
+            value
+            for value, kind in values.items()
+            if (kinds.get(value) or dtype_of(graph, value)) == kind
+        )
 
     def user_line(self, origin: Origin, args: tuple[Any, ...], options: Mapping[str, Any]) -> str:
         """The user's file and line of an operation of the traced graph, or ``""``."""

@@ -102,10 +102,18 @@ class TracedSource(Protocol):
 
 @runtime_checkable
 class NarrowSource(Protocol):
-    """A source that knows which dtypes it computes in."""
+    """A source that knows the dtypes of its values."""
 
-    def narrow_dtypes(self, args: tuple[Any, ...], options: Mapping[str, Any]) -> frozenset[str]:
-        """Those of ``float16`` and ``bfloat16`` that it rounds values to, inside or outside."""
+    def narrow_values(
+        self, args: tuple[Any, ...], options: Mapping[str, Any], values: Mapping[str, str]
+    ) -> frozenset[str]:
+        """Those ONNX values that the source too computes in 16 bits.
+
+        Args:
+            args: Sample inputs.
+            options: Options of the conversion.
+            values: Name of an ONNX value -> ``float16`` or ``bfloat16``, what a cast makes it.
+        """
 
 
 def type_modules(model: object) -> set[str]:

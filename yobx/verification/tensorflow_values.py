@@ -11,12 +11,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["graph_values"]
+__all__ = ["dtype_of", "graph_values"]
 
 _CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
 _WHILES = frozenset({"While", "StatelessWhile"})
 _IFS = frozenset({"If", "StatelessIf"})
 _MOST_TURNS = 10_000
+# Attributes that hold the functions of an operation.
+_BODIES = {
+    **dict.fromkeys(_CALLS, ("f",)),
+    **dict.fromkeys(_WHILES, ("body", "cond")),
+    **dict.fromkeys(_IFS, ("then_branch", "else_branch")),
+}
 
 
 def graph_values(graph: Any, inputs: Sequence[Any], names: Sequence[str]) -> dict[str, Any]:
@@ -32,6 +38,30 @@ def graph_values(graph: Any, inputs: Sequence[Any], names: Sequence[str]) -> dic
         that it is computed. Names that lead nowhere are left out.
     """
     return _Walk().values(graph, inputs, {name: name for name in names})
+
+
+def dtype_of(graph: Any, name: str) -> str:
+    """Dtype of a value of a graph or of the functions that it calls.
+
+    Args:
+        graph: A ``FuncGraph``.
+        name: Name of the value, as in :func:`graph_values`.
+
+    Returns:
+        The dtype's name, ``""`` where the name leads nowhere.
+    """
+    from yobx.tensorflow.graph_walk import function_graph
+
+    tensor = _tensor(graph, name)
+    if tensor is not None:
+        return str(tensor.dtype.name)
+    caller, inner = _caller(graph, name)
+    if not caller:
+        return ""
+    operation = graph.get_operation_by_name(caller)
+    bodies = _BODIES.get(operation.type, ())
+    found = (dtype_of(function_graph(graph, operation.get_attr(b).name), inner) for b in bodies)
+    return next((kind for kind in found if kind), "")
 
 
 @dataclass
