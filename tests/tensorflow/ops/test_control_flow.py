@@ -19,7 +19,7 @@ from conformance.tf_ops.control_flow import (
     uneven_apart,
     uneven_loop,
 )
-from yobx.errors import UnsupportedAttributeError
+from yobx.errors import UnsupportedAttributeError, UnsupportedDtypeError
 from yobx.tensorflow import to_onnx
 
 
@@ -104,3 +104,17 @@ def test_lists_of_lists_are_refused() -> None:
 
     with pytest.raises(UnsupportedAttributeError, match="element_dtype=variant"):
         to_onnx(tf.function(listed), (np.ones((2, 3), np.float32),))
+
+
+def test_joined_texts_of_changing_length_are_refused() -> None:
+    @tf.function
+    def joined(x: Any) -> Any:
+        found = tf.TensorArray(
+            tf.string, size=0, dynamic_size=True, infer_shape=False, element_shape=[None]
+        )
+        for i in tf.range(tf.shape(x)[0]):
+            found = found.write(i, x[:i])
+        return found.concat()
+
+    with pytest.raises(UnsupportedDtypeError, match="Pad for string"):
+        to_onnx(joined, (np.array(["a", "b", "c"], object),))

@@ -313,10 +313,11 @@ def _uneven_lists(loop: _Loop) -> dict[int, _Joined]:
             continue
         if dims[0].is_int() or _size_like(loop, dims[0]) is not None:
             continue
+        if item.dtype.name == "string":  # which onnxruntime cannot pad
+            continue
         rest = [dim.as_int() if dim.is_int() else _size_like(loop, dim) for dim in dims[1:]]
         if all(size is not None for size in rest):
-            kind = item.dtype.as_numpy_dtype
-            zero = np.array("", object) if item.dtype.name == "string" else np.array(0, kind)
+            zero = np.array(0, item.dtype.as_numpy_dtype)
             start = lists.reserve(g, zero, [0, *(size for size in rest if size is not None)])
             found[k] = _Joined(start, g.get_type(start), [None, *dims[1:]])
     return found
