@@ -114,12 +114,17 @@ def test_control_c_leaves_a_report(pytester, isolate):
         """
     )
     command = [sys.executable, "-m", "pytest", *ISOLATED, "--yobx-isolate", isolate]
-    process = subprocess.Popen(
-        [*command, "-p", "no:cacheprovider"],
-        cwd=pytester.path,
-        start_new_session=True,
-        stdout=subprocess.PIPE,
-    )
+    # A job in the background ignores the signal, and its children would too.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        process = subprocess.Popen(
+            [*command, "-p", "no:cacheprovider"],
+            cwd=pytester.path,
+            start_new_session=True,
+            stdout=subprocess.PIPE,
+        )
+    finally:
+        signal.signal(signal.SIGINT, before)
     deadline = time.monotonic() + 60
     while not (pytester.path / "waiting").exists() and time.monotonic() < deadline:
         time.sleep(0.05)
