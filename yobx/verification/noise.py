@@ -17,6 +17,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
+from yobx.onnx_optim.model_io import subgraphs as all_graphs
 from yobx.verification.dtypes import is_float, widen
 from yobx.verification.error_classes import node_class, subgraphs
 from yobx.verification.tolerances import Tolerances
@@ -317,14 +318,16 @@ def narrowing_casts(model: onnx.ModelProto) -> dict[str, str]:
         Name of the result -> ``float16`` or ``bfloat16``. At least one operand of the operation is
         cast from that type, and the others are constants.
     """
-    nodes = [node for graph in _graphs(model.graph) for node in graph.node]
+    graphs = list(all_graphs([model.graph]))
+    nodes = [node for graph in graphs for node in graph.node]
     casts = {node.output[0]: node.input[0] for node in nodes if node.op_type == "Cast"}
     producers = {name: node for node in nodes for name in node.output if name}
     candidates = {o: _narrowed_to(p) for o, p in producers.items() if _narrowed_to(p)}
     if not candidates:
         return {}
     types = {name: found.dtype for name, found in value_types(model).items()}
-    constants = {t.name for graph in _graphs(model.graph) for t in graph.initializer}
+    held = (graph.initializer for graph in graphs if isinstance(graph, onnx.GraphProto))
+    constants = {tensor.name for tensors in held for tensor in tensors}
     constants.update(node.output[0] for node in nodes if node.op_type == "Constant")
     found: dict[str, str] = {}
     for name, kind in candidates.items():
@@ -333,15 +336,6 @@ def narrowing_casts(model: onnx.ModelProto) -> dict[str, str]:
         read = [x for x in inputs if x not in constants and types.get(x) in _UNIT]
         if read and all(_NAMES.get(types.get(casts.get(x, ""), 0)) == kind for x in read):
             found[name] = kind
-    return found
-
-
-def _graphs(main: onnx.GraphProto) -> list[onnx.GraphProto]:
-    """A graph and all graphs inside its nodes."""
-    found = [main]
-    for graph in found:
-        for node in graph.node:
-            found.extend(subgraphs(node))
     return found
 
 
