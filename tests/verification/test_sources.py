@@ -172,3 +172,25 @@ def test_inner_values_of_a_reference_that_cannot_be_had_are_told(
 def test_a_report_prints_as_its_text() -> None:
     report = check_conversion(tf.function(tf.sin), (X,))
     assert str(report) == report.text()
+
+
+def test_arrays_of_jax_tell_a_function_of_jax() -> None:
+    def total(x):
+        return x.sum(axis=0)
+
+    for given in (jnp.asarray(X), jax.ShapeDtypeStruct(X.shape, X.dtype)):
+        report = check_conversion(total, (given,))
+        report.raise_if_failed()
+        assert report.framework == "jax"
+    mixed = check_conversion(lambda x, y: x * y, (tf.constant(X), jnp.asarray(X)))
+    assert mixed.framework == "tensorflow"
+
+
+def test_a_function_of_methods_of_arrays_says_how_to_choose() -> None:
+    report = check_conversion(lambda x: x.sum(axis=0), (X,))
+    assert report.failed_phase == "trace"
+    assert "jax.numpy.asarray" in report.text()
+
+
+def test_keys_that_are_numbers_are_sorted_as_numbers() -> None:
+    check_conversion(lambda n: n[10] - tf.sin(n[2]), ({10: X, 2: X},)).raise_if_failed()

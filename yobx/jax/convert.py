@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 import onnx
 
-from yobx.errors import ArgumentError, ConversionError, TraceError, YobxError
-from yobx.jax.arguments import Call, name_leaves, path_labels, read_call, resolve_shapes
-from yobx.jax.keras_models import is_keras_layer, keras_input_names, keras_output_names
+from yobx.errors import ArgumentError, TraceError, YobxError
+from yobx.jax.arguments import Call, name_leaves, read_call, resolve_shapes
+from yobx.jax.keras_models import is_keras_layer, keras_input_names
+from yobx.jax.outputs import output_names
 from yobx.jax.parameters import Parameters, find_parameters
 from yobx.jax.program import Program, lower, read_exported
 from yobx.lowering.opsets import DEFAULT_OPSET
@@ -101,7 +102,7 @@ def to_onnx(
         inputs = _declare_all(g, traced)
         kept = [inputs[i]() for i in program.kept]
         results = convert_module(g, program.module, kept, extra_converters=extra_converters)
-    outputs = _output_names(fn, program.tree, names)
+    outputs = output_names(fn, program.tree, names)
     for name, parts in zip(outputs, results, strict=True):
         g.make_tensor_output(name, source=_joined(g, parts))
     with progress.stage("finishing and checking"):
@@ -396,28 +397,3 @@ def _joined(g: GraphBuilder, parts: Sequence[str]) -> str:
         return parts[0]
     last = np.array([g.get_rank(parts[0]) or 0])
     return str(g.op.Concat(*(g.op.Unsqueeze(p, last) for p in parts), axis=-1))
-
-
-def _output_names(fn: Any, tree: Any, inputs: Sequence[str]) -> list[str]:
-    """Keys of the result, or ``output_<position>``; names that a Keras model declares."""
-    import jax
-
-    declared = keras_output_names(fn, tree) if is_keras_layer(fn) else None
-    if declared is not None and len({*declared, *inputs}) == len(declared) + len(inputs):
-        return declared
-
-    results = jax.tree.unflatten(tree, list(range(tree.num_leaves)))
-    pairs, _ = jax.tree_util.tree_flatten_with_path(results)
-    if not pairs:
-        raise ConversionError("A function must return at least one array. Received: none.")
-    names: list[str] = []
-    for path, _ in pairs:
-        labels = path_labels(path)
-        name = ".".join(map(str, labels)) or "output_0"
-        name = f"output_{name}" if isinstance(labels[0] if labels else "", int) else name
-        if name in inputs:
-            name = f"{name}_out"
-        while name in names or name in inputs:
-            name += "_"
-        names.append(name)
-    return names

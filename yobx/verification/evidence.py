@@ -27,7 +27,7 @@ class BindingRun:
 
     Attributes:
         binding: The sizes.
-        args: Inputs of the source, in its own structure.
+        args: Inputs of the source in its own structure; of a JAX function one by one.
         feeds: Inputs of the ONNX model.
         expected: Outputs of the source.
         actual: Outputs of the optimised ONNX model by name.

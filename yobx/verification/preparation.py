@@ -29,11 +29,12 @@ from yobx.verification.keywords import KeywordSource
 from yobx.verification.noise import narrowing_casts
 from yobx.verification.options import CheckOptions
 from yobx.verification.phases import EndOfCheckError, PhaseLog
+from yobx.verification.pytrees import FlatSource
 from yobx.verification.recognition import find_source
 from yobx.verification.runner import LoadError, Session, exposed, fits_in_memory
 from yobx.verification.sensitivity import Sensitivity
 from yobx.verification.shape_proof import Constraint, Form
-from yobx.verification.source_jax import as_jax_takes
+from yobx.verification.source_jax import JaxSource, as_jax_takes
 from yobx.verification.sources import NarrowSource, Source
 from yobx.verification.tolerances import Tolerances
 from yobx.verification.unused_converters import Watched
@@ -110,7 +111,8 @@ def _import(
     report = phases.result.report
     report.model_name = options.name or (str(model) if isinstance(model, str | Path) else "")
     with phases.phase("import"):
-        source = find_source(model, reference=options.reference, name=options.name)
+        inputs = (args, options.kwargs)
+        source = find_source(model, reference=options.reference, name=options.name, args=inputs)
         phases.result.source = source
         report.framework, report.model_name = source.framework, source.name
         if args is None:
@@ -122,8 +124,11 @@ def _import(
                 argument="args",
             )
         declared = as_tuple(args)
-        arrays = source_arrays(declared, options.seed)
         given = (dict(options.kwargs or {}),)
+        if isinstance(source, JaxSource):
+            source = phases.result.source = FlatSource(source, declared, *given)
+            declared, given = source.leaves, ({},)
+        arrays = source_arrays(declared, options.seed)
         keywords = source_arrays(given, options.seed)
         if tensors_of(keywords):
             source = KeywordSource(source)

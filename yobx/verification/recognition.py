@@ -37,7 +37,7 @@ def register_source(name: str, recognises: Recogniser, factory: Factory) -> None
     _REGISTERED.insert(0, (name, recognises, factory))
 
 
-def find_source(model: Any, *, reference: Any = None, name: str = "") -> Source:
+def find_source(model: Any, *, reference: Any = None, name: str = "", args: Any = None) -> Source:
     """Recognises what a model is.
 
     Args:
@@ -45,6 +45,7 @@ def find_source(model: Any, *, reference: Any = None, name: str = "") -> Source:
             callable, ``.keras`` or ``.onnx`` file, or a `ModelProto`.
         reference: For a ready ONNX model: a callable over numpy arrays, or another ONNX model.
         name: Name for the report.
+        args: Its inputs: they tell whether a plain function is one of JAX.
 
     Returns:
         Its source.
@@ -62,7 +63,7 @@ def find_source(model: Any, *, reference: Any = None, name: str = "") -> Source:
     _refuse_reference(reference, model)
     if isinstance(model, (str, Path)):
         return _from_path(Path(model), name)
-    return _from_object(model, name)
+    return _from_object(model, name, args)
 
 
 def _refuse_reference(reference: Any, model: Any) -> None:
@@ -89,7 +90,7 @@ def _from_path(path: Path, name: str) -> Source:
     return TensorFlowSource.from_path(path, name=name)
 
 
-def _from_object(model: Any, name: str) -> Source:
+def _from_object(model: Any, name: str, args: Any) -> Source:
     packages = type_modules(model)
     if "keras" in packages and sys.modules["keras"].backend.backend() == "jax":
         return JaxSource(model, name=name)
@@ -99,6 +100,8 @@ def _from_object(model: Any, name: str) -> Source:
         callable(model) and "tensorflow" not in sys.modules and "jax" in sys.modules
     ):
         return JaxSource(model, name=name)
+    if callable(model) and _is_of_jax(model, args):
+        return JaxSource(model, name=name)
     if callable(model):
         return PlainCallableSource(model, name=name)
     raise ArgumentError(
@@ -107,3 +110,15 @@ def _from_object(model: Any, name: str) -> Source:
         f"SavedModel folder, or a ModelProto with a reference. Received: {type(model).__name__}.",
         argument="model",
     )
+
+
+def _is_of_jax(function: Callable[..., Any], args: Any) -> bool:
+    """Whether a plain function refers to JAX, or is given arrays of JAX and none of TensorFlow."""
+    if "jax" not in sys.modules:
+        return False
+    import jax
+
+    from yobx.tensorflow.model_kinds import uses_jax
+
+    kinds = {root for leaf in jax.tree.leaves(args) for root in type_modules(leaf)}
+    return uses_jax(function) or (bool(kinds & {"jax", "jaxlib"}) and "tensorflow" not in kinds)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -10,10 +11,12 @@ import numpy as np
 import onnx
 from numpy.typing import NDArray
 
+from yobx.errors import TraceError
 from yobx.verification import tree
-from yobx.verification.arguments import fill, source_arrays
+from yobx.verification.arguments import source_arrays
 from yobx.verification.boundary import Attempt
 from yobx.verification.jax_values import jax_values
+from yobx.verification.runner import input_names
 from yobx.verification.sources import (
     NamedArray,
     Origin,
@@ -85,13 +88,28 @@ class JaxSource:
         self, args: tuple[Any, ...], keywords: Mapping[str, Any] | None = None
     ) -> list[NamedArray]:
         """Runs the function on JAX arrays."""
+        import jax
         import jax.numpy as jnp
 
         given = dict((self._kwargs if keywords is None else keywords) or {})
-        arrays, named = tree.map_leaves(
+        arrays, named = jax.tree.map(
             lambda leaf: jnp.asarray(leaf) if is_tensor(leaf) else leaf, (args, given)
         )
-        return named_leaves(self._function(*arrays, **named))
+        return self._named(self._function(*arrays, **named))
+
+    def _named(self, result: Any) -> list[NamedArray]:
+        """Leaves of a result with the names that the conversion gives them."""
+        import jax
+
+        from yobx.jax.outputs import output_names
+
+        if self._converted is None:  # by way of TensorFlow, in whose order and with whose names
+            names, leaves = tree.named(result)
+        else:
+            leaves, structure = jax.tree.flatten(result)
+            inputs = input_names(self._converted)
+            names = output_names(self.model, structure, inputs) if leaves else []
+        return [(name, _as_array(leaf)) for name, leaf in zip(names, leaves, strict=True)]
 
     def _call(self, *args: Any, **kwargs: Any) -> Any:
         """Calls the model, one of Keras as its conversion does."""
@@ -142,13 +160,17 @@ class JaxSource:
         self, args: tuple[Any, ...], options: Mapping[str, Any]
     ) -> tuple[Callable[..., Any], list[Any]]:
         """The function of all arrays of the arguments, and these."""
+        import jax
         import jax.numpy as jnp
 
         given = dict(options.get("kwargs") or self._kwargs or {})
-        leaves = [jnp.asarray(leaf) for _, leaf in tree.flatten((args, given)) if is_tensor(leaf)]
+        flat, structure = jax.tree.flatten((args, given))
+        leaves = [jnp.asarray(leaf) for leaf in flat if is_tensor(leaf)]
 
         def function(*arrays: Any) -> Any:
-            positional, named = fill((args, given), arrays)
+            supply = iter(arrays)
+            filled = [next(supply) if is_tensor(leaf) else leaf for leaf in flat]
+            positional, named = jax.tree.unflatten(structure, filled)
             return self._function(*positional, **named)
 
         return function, leaves
@@ -180,20 +202,25 @@ class PlainCallableSource:
     """
 
     def __init__(self, model: Callable[..., Any], *, name: str = "") -> None:
-        from yobx.tensorflow.model_kinds import uses_jax
         from yobx.verification.source_tensorflow import TensorFlowSource
 
-        self._chosen: JaxSource | TensorFlowSource
-        self._chosen = (
-            JaxSource(model, name=name) if uses_jax(model) else TensorFlowSource(model, name=name)
-        )
+        self._chosen: JaxSource | TensorFlowSource = TensorFlowSource(model, name=name)
         self.model = model
         self.name = self._chosen.name
         self.framework = self._chosen.framework
 
     def convert(self, args: tuple[Any, ...], options: Mapping[str, Any]) -> onnx.ModelProto:
         """Converts with `yobx.tensorflow.to_onnx`, which tells the frameworks apart by tracing."""
-        model = self._chosen.convert(args, options)
+        try:
+            model = self._chosen.convert(args, options)
+        except TraceError as error:
+            if isinstance(error.__cause__, AttributeError) and "jax" in sys.modules:
+                raise TraceError(
+                    f"{error} It was taken for a function of TensorFlow, since neither what it "
+                    "refers to nor its arguments are of JAX: one of JAX is given arrays of JAX "
+                    "(jax.numpy.asarray) or jax.ShapeDtypeStruct."
+                ) from error.__cause__
+            raise
         args, keywords = source_arrays((args, dict(options.get("kwargs") or {})), 0)
         self._recognise(args, keywords)
         return model
@@ -246,15 +273,8 @@ class PlainCallableSource:
         return chosen.user_line(origin, args, options) if isinstance(chosen, TracedSource) else ""
 
 
-def named_leaves(result: Any) -> list[NamedArray]:
-    """Leaves of a result as arrays, named by their key where they have one."""
+def _as_array(leaf: Any) -> NDArray[Any]:
+    """A leaf of a result; a Python number has the dtype that it gets in a trace."""
     import jax.numpy as jnp
 
-    return [
-        (
-            "" if path.split(".")[-1].isdecimal() or not path else path,
-            # A Python number has the dtype that it gets in a trace.
-            np.asarray(leaf if is_tensor(leaf) else jnp.asarray(leaf)),
-        )
-        for path, leaf in tree.flatten(result)
-    ]
+    return np.asarray(leaf if is_tensor(leaf) else jnp.asarray(leaf))

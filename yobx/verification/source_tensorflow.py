@@ -81,11 +81,11 @@ class TensorFlowSource:
         with source.guard():
             result = source.invoke(*tensors, **kwargs)
         names = source.output_names(result)
-        flat = tree.flatten(result)
-        if names is None or len(names) != len(flat):
-            names = [path if not path.split(".")[-1].isdecimal() else "" for path, _ in flat]
+        paths, leaves = tree.named(result)
+        if names is None or len(names) != len(leaves):
+            names = paths
         values: list[NamedArray] = []
-        for (_, leaf), name in zip(flat, names, strict=True):
+        for leaf, name in zip(leaves, names, strict=True):
             values += _dense(name, leaf)
         return values
 

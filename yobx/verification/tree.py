@@ -9,13 +9,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-__all__ = ["flatten", "map_leaves", "rebuild"]
+__all__ = ["flatten", "map_leaves", "named", "rebuild"]
+
+
+def _sorted_keys(mapping: Mapping[Any, Any]) -> list[Any]:
+    try:
+        return sorted(mapping)
+    except TypeError:  # keys of several types
+        return sorted(mapping, key=lambda key: (type(key).__name__, str(key)))
 
 
 def _children(tree: object) -> list[tuple[str, object]] | None:
     """The labelled children of a container, or ``None`` for a leaf."""
     if isinstance(tree, Mapping):
-        return [(str(key), tree[key]) for key in sorted(tree, key=str)]
+        return [(str(key), tree[key]) for key in _sorted_keys(tree)]
     fields = getattr(tree, "_fields", None)
     if isinstance(tree, tuple) and fields is not None:
         return [(str(name), getattr(tree, name)) for name in fields]
@@ -44,6 +51,17 @@ def flatten(tree: object, *, prefix: str = "") -> list[tuple[str, Any]]:
     return leaves
 
 
+def named(result: object) -> tuple[list[str], list[Any]]:
+    """Leaves of a result, named by their path where that ends in a key, else not.
+
+    Returns:
+        Names, ``""`` for none, and leaves.
+    """
+    flat = flatten(result)
+    names = [path if not path.split(".")[-1].isdecimal() else "" for path, _ in flat]
+    return names, [leaf for _, leaf in flat]
+
+
 def rebuild(tree: object, leaves: Sequence[Any]) -> Any:
     """Puts new leaves into the containers of `tree`.
 
@@ -67,7 +85,7 @@ def _rebuild(tree: object, leaves: Iterator[Any]) -> Any:
     if children is None:
         return None if tree is None else next(leaves)
     if isinstance(tree, Mapping):
-        built = {key: _rebuild(tree[key], leaves) for key in sorted(tree, key=str)}
+        built = {key: _rebuild(tree[key], leaves) for key in _sorted_keys(tree)}
         return {key: built[key] for key in tree}
     values = [_rebuild(child, leaves) for _, child in children]
     if isinstance(tree, tuple):

@@ -1,0 +1,89 @@
+"""Arguments of a JAX function one by one, in JAX's order.
+
+JAX alone knows what its containers are: dataclasses and other registered classes, dictionaries by
+sorted key, ordered ones as they are. So the arguments of a JAX function are taken apart and put
+together by JAX, and what lies between sees a flat tuple.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import onnx
+from numpy.typing import NDArray
+
+from yobx.verification.sources import NamedArray, NarrowSource, Origin, Source, TracedSource
+
+__all__ = ["FlatSource"]
+
+
+class FlatSource:
+    """A source whose arguments are the leaves of positional and keyword arguments.
+
+    Args:
+        source: The source proper.
+        args: Its positional arguments.
+        kwargs: Its keyword arguments.
+
+    Attributes:
+        leaves: The arguments one by one; a ``None`` is none.
+    """
+
+    def __init__(self, source: Source, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
+        import jax
+
+        self._source = source
+        self.name = source.name
+        self.framework = source.framework
+        flat, self._structure = jax.tree.flatten((args, dict(kwargs)))
+        self.leaves = tuple(flat)
+
+    def _call(self, leaves: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        import jax
+
+        args, kwargs = jax.tree.unflatten(self._structure, leaves)
+        return args, kwargs
+
+    def _with_keywords(
+        self, leaves: Sequence[Any], options: Mapping[str, Any]
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        args, kwargs = self._call(leaves)
+        return args, {**options, "kwargs": kwargs}
+
+    def convert(self, args: tuple[Any, ...], options: Mapping[str, Any]) -> onnx.ModelProto:
+        """Converts with the arguments in their containers."""
+        return self._source.convert(*self._with_keywords(args, options))
+
+    def run(
+        self, args: tuple[Any, ...], keywords: Mapping[str, Any] | None = None
+    ) -> list[NamedArray]:
+        """Runs the source; its keywords are among the arguments already."""
+        return self._source.run(*self._call(args))
+
+    def example(self, seed: int, options: Mapping[str, Any]) -> tuple[Any, ...] | None:
+        """Inputs of the source proper."""
+        return self._source.example(seed, options)
+
+    def intermediates(
+        self, args: tuple[Any, ...], names: Sequence[str], options: Mapping[str, Any]
+    ) -> dict[str, NDArray[Any]]:
+        """Intermediate values of the source proper."""
+        positional, options = self._with_keywords(args, options)
+        return self._source.intermediates(positional, names, options)
+
+    def narrow_values(
+        self, args: tuple[Any, ...], options: Mapping[str, Any], values: Mapping[str, str]
+    ) -> frozenset[str]:
+        """What the source proper computes in 16 bits, where it knows."""
+        if not isinstance(self._source, NarrowSource):
+            return frozenset()
+        positional, options = self._with_keywords(args, options)
+        return self._source.narrow_values(positional, options, values)
+
+    def user_line(self, origin: Origin, args: tuple[Any, ...], options: Mapping[str, Any]) -> str:
+        """The user's line, where the source knows it."""
+        if not isinstance(self._source, TracedSource):
+            return ""
+        positional, options = self._with_keywords(args, options)
+        return self._source.user_line(origin, positional, options)
