@@ -81,6 +81,11 @@ class Conversion:
         on_op: Called with every operation of the outermost graph once it is converted.
         joined: A list of elements of several lengths, for which the vector of these lengths stands
             -> the elements one behind the other.
+        shaped: A list -> whether its elements have their shape: a truth, or a boolean scalar; one
+            that is not here has it.
+        uneven: A list whose elements cannot be one tensor -> what was written to it.
+        written: A boolean scalar of ``shaped`` -> the shapes of elements that were written where
+            it was asked.
     """
 
     extra_converters: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
@@ -88,6 +93,9 @@ class Conversion:
     verbose: int = 0
     on_op: Callable[[Any], None] = lambda op: None
     joined: dict[str, str] = field(default_factory=dict)
+    shaped: dict[str, bool | str] = field(default_factory=dict)
+    uneven: dict[str, str] = field(default_factory=dict)
+    written: dict[str, list[Any]] = field(default_factory=dict)
     _resources: list[dict[str, Any]] = field(default_factory=lambda: [{}])
     _places: list[str] = field(default_factory=list)
     _graphs: list[Any] = field(default_factory=list)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from yobx.lowering.looping import counted
 from yobx.tensorflow.conversion import current_conversion
 from yobx.tensorflow.function_body import convert_function_body
 from yobx.tensorflow.graph_walk import function_graph
+from yobx.tensorflow.ops._lists import check_even, is_list, mark, merge_shaped, shaped_of
 from yobx.tensorflow.ops._loop import BodyView, Bound, LoopPlan, origin, plan_loop, readers
 from yobx.tensorflow.ops._op import constant, unsupported
 from yobx.tensorflow.ops._recurrent import match_recurrence
@@ -38,16 +39,24 @@ def _is_value(op: Any, i: int) -> bool:
     return bool(op.outputs[i].dtype.name != "resource")
 
 
-def _branch(g: GraphBuilder, op: Any, function: str, first: int) -> GraphBuilder:
+#: A subgraph, and what it knows of the lists among its results.
+_Branch: TypeAlias = tuple[GraphBuilder, dict[int, lists.Shaped]]
+
+
+def _branch(g: GraphBuilder, op: Any, function: str, first: int) -> _Branch:
     """Return a subgraph with the results of a branch function."""
     sub = g.subgraph(f"{op.name}_{function}")
     values = convert_function_body(
         sub, function, [t.name for t in op.inputs[first:]], prefix=op.name
     )
+    known: dict[int, lists.Shaped] = {}
     for i, value in enumerate(values):
         if _is_value(op, i):
+            if is_list(op.outputs[i]):
+                check_even(sub, op, value)
+                known[i] = shaped_of(sub, value)
             sub.make_tensor_output(f"{op.name}/branch_{i}", source=sub.op.Identity(value))
-    return sub
+    return sub, known
 
 
 def _bind(g: GraphBuilder, op: Any, outputs: list[str], values: list[str]) -> str:
@@ -71,18 +80,29 @@ def convert_if(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any
         values = convert_function_body(g, chosen, [t.name for t in op.inputs[1:]], prefix=op.name)
         return _bind(g, op, outputs, values)
     branches = [_branch(g, op, name, 1) for name in names]
-    return _emit_if(g, op, _truth(g, op.inputs[0]), branches, outputs)
+    _mark_all(g, outputs, _emit_if(g, op, _truth(g, op.inputs[0]), branches, outputs))
+    return outputs[0] if outputs else ""
+
+
+def _mark_all(g: GraphBuilder, outputs: list[str], known: dict[int, lists.Shaped]) -> None:
+    """Record what is known of the lists among the results of a conditional."""
+    for i, shaped in known.items():
+        if g.has_name(outputs[i]):
+            current_conversion().shaped[g.alias(outputs[i], outputs[i])] = shaped
 
 
 def _emit_if(
-    g: GraphBuilder, op: Any, condition: str, branches: list[GraphBuilder], outputs: list[str]
-) -> str:
+    g: GraphBuilder, op: Any, condition: str, branches: list[_Branch], outputs: list[str]
+) -> dict[int, lists.Shaped]:
+    """Emit the node; return what is known of the lists among its results."""
     names = [n for i, n in enumerate(outputs) if _is_value(op, i)]
-    then_branch, else_branch = branches
+    shaped = merge_shaped(g, branches, op.name)
+    names += [state for state in shaped.values() if isinstance(state, str)]
+    then_branch, else_branch = (sub for sub, _ in branches)
     g.op.If(
         condition, then_branch=then_branch, else_branch=else_branch, outputs=names, name=op.name
     )
-    return names[0] if names else ""
+    return shaped
 
 
 @register_tf_op_converter(("Case", "StatelessCase"))
@@ -97,24 +117,26 @@ def convert_case(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: A
         values = convert_function_body(g, names[inside], inputs, prefix=op.name)
         return _bind(g, op, outputs, values)
     index_name = shapes.scalar(g, to_int64(g, op.inputs[0].name))
-    return _emit_case(g, op, index_name, names, first=0, outputs=outputs)
+    _mark_all(g, outputs, _emit_case(g, op, index_name, names, first=0, outputs=outputs))
+    return outputs[0] if outputs else ""
 
 
 def _emit_case(
     g: GraphBuilder, op: Any, index: str, names: list[str], *, first: int, outputs: list[str]
-) -> str:
+) -> dict[int, lists.Shaped]:
     """Emit ``if index == first`` over the rest of the branches."""
     chosen = g.op.Equal(index, np.array(first, np.int64))
     then_branch = _branch(g, op, names[first], 1)
     if first + 2 == len(names):
         else_branch = _branch(g, op, names[first + 1], 1)
     else:
-        else_branch = g.subgraph(f"{op.name}_case_{first}")
-        inner = [else_branch.unique_name(f"{op.name}/else_{first}") for _ in outputs]
-        _emit_case(else_branch, op, index, names, first=first + 1, outputs=inner)
+        sub = g.subgraph(f"{op.name}_case_{first}")
+        inner = [sub.unique_name(f"{op.name}/else_{first}") for _ in outputs]
+        known = _emit_case(sub, op, index, names, first=first + 1, outputs=inner)
         for i, name in enumerate(inner):
             if _is_value(op, i):
-                else_branch.make_tensor_output(f"{op.name}/branch_{i}", source=name)
+                sub.make_tensor_output(f"{op.name}/branch_{i}", source=name)
+        else_branch = sub, known
     return _emit_if(g, op, chosen, [then_branch, else_branch], outputs)
 
 
@@ -139,11 +161,19 @@ class _Loop:
     #: Written lists whose elements may differ in length -> what is joined so far: its first value
     #: and its type.
     joined: dict[int, _Joined] = field(default_factory=dict)
+    #: Carried lists whose elements may have no shape yet -> whether they have, at the end.
+    unsettled: dict[int, lists.Shaped] = field(default_factory=dict)
+    #: Those lists -> the boolean scalar that says so in the body.
+    flags: dict[int, str] = field(default_factory=dict)
+    #: Names of the initial values of all variables.
+    initial: list[str] = field(default_factory=list)
 
-    @property
-    def initial(self) -> list[str]:
-        """Names of the initial values of all variables."""
-        return [t.name for t in self.op.inputs]
+    def __post_init__(self) -> None:
+        self.initial = [str(t.name) for t in self.op.inputs]
+        for k in self.plan.carried:
+            shaped = shaped_of(self.g, self.initial[k])
+            if is_list(self.op.inputs[k]) and shaped is not True:
+                self.unsettled[k] = shaped
 
 
 @register_tf_op_converter(("While", "StatelessWhile"))
@@ -152,6 +182,7 @@ def convert_while(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: 
     cond = function_graph(op.graph, op.get_attr("cond").name)
     body = function_graph(op.graph, op.get_attr("body").name)
     plan = plan_loop(cond, body, lambda k: g.get_constant(op.inputs[k].name))
+    check_even(g, op, *(t.name for t in op.inputs if is_list(t)))
     loop = _Loop(g, op, cond, body, plan)
     trips = _trip_count(loop)
     values = _emit_recurrence(loop, trips) or _emit_loop(loop, trips)
@@ -269,11 +300,17 @@ def _emit_loop(loop: _Loop, trips: Any) -> list[str]:
     while True:
         sub, results, changed = _convert_body(loop, trips, loose)
         uneven = _uneven_lists(loop)
-        if not changed - loose and not uneven:
+        settled = _settle(loop)
+        if not changed - loose and not uneven and not settled:
             break
-        loose |= changed
+        # A list that has its shape now starts anew.
+        loose = {(k, i) for k, i in loose | changed if k not in settled}
         loop.joined |= uneven
-    names = [loop.initial[k] for k in loop.plan.carried]
+    names: list[Any] = [loop.initial[k] for k in loop.plan.carried]
+    names += [
+        np.array(shaped) if isinstance(shaped, bool) else shaped
+        for shaped in (shaped_of(loop.g, loop.initial[k]) for k in loop.unsettled)
+    ]
     names += [one.start for one in loop.joined.values()]
     count = len(results)
     if _is_scan(loop, trips, loose):
@@ -329,10 +366,11 @@ def _convert_body(
     """Write the body; also tell which axes of carried variables do not keep their size."""
     plan, g = loop.plan, loop.g
     scan = _is_scan(loop, trips, loose)
-    state = [
+    state: list[tuple[str, Any, Any]] = [
         (f"{loop.op.name}/state_{k}", g.get_type(loop.initial[k]), _declared_dims(loop, k, loose))
         for k in plan.carried
     ]
+    state += [(f"{loop.op.name}/shaped_{k}", np.bool_, []) for k in loop.unsettled]
     state += [(f"{loop.op.name}/joined_{k}", one.dtype, one.dims) for k, one in loop.joined.items()]
     step: tuple[str, Any, Any] = (f"{loop.op.name}/step", np.int64, [])
     inputs = [*state, step] if scan else [step, (f"{loop.op.name}/again", np.bool_, []), *state]
@@ -341,6 +379,10 @@ def _convert_body(
     index, first = (formal[-1], 0) if scan else (formal[0], 2)
     carried = len(plan.carried)
     current = _body_inputs(loop, sub, index, formal[first : first + carried])
+    flags = dict(zip(loop.unsettled, formal[first + carried :], strict=False))
+    for k, flag in flags.items():
+        current_conversion().shaped[current[k]] = flag
+    loop.flags = flags
     wanted = [loop.body.outputs[k] for k in plan.carried]
     wanted += [item for _, item in plan.written.values()]
     view = BodyView(loop.body, wanted)
@@ -352,17 +394,55 @@ def _convert_body(
     for k, value in rows.items():
         shape = sub.get_shape(value)
         loop.items[k] = shape.dims() if shape.has_rank() else None
-    own = formal[first + carried : first + len(state)]
+    own = formal[first + carried + len(flags) : first + len(state)]
     joined = dict(zip(loop.joined, own, strict=True))
     longer = [legal(sub).Concat(before, rows[k], axis=0) for k, before in joined.items()]
     rows |= {k: sub.op.Shape(rows[k], end=1) for k in joined}
+    final = dict(zip(plan.carried, values, strict=False))
+    check_even(sub, loop.op, *(final[k] for k in plan.carried if is_list(loop.op.inputs[k])))
+    after = [_as_value(sub, shaped_of(sub, final[k])) for k in flags]
     results = []
-    for i, value in enumerate([*values[:carried], *longer, *rows.values()]):
+    for i, value in enumerate([*values[:carried], *after, *longer, *rows.values()]):
         results.append(
             sub.make_tensor_output(f"{loop.op.name}/out_{i}", source=sub.op.Identity(value))
         )
     changed = _changed_axes(loop, sub, state, values)
     return sub, results, changed
+
+
+def _as_value(g: GraphBuilder, shaped: lists.Shaped) -> str:
+    if isinstance(shaped, bool):
+        return g.make_initializer(None, np.array(shaped))
+    return shaped
+
+
+def _settle(loop: _Loop) -> set[int]:
+    """Give lists their shape before the loop if all that it writes has one shape, known there.
+
+    Returns:
+        The lists that have another shape, or at least rank, than before.
+    """
+    g, conversion = loop.g, current_conversion()
+    settled: set[int] = set()
+    for k, flag in loop.flags.items():
+        written = conversion.written.get(flag, [])
+        outer = loop.unsettled[k]
+        if isinstance(outer, str):
+            conversion.written.setdefault(outer, []).extend(written)
+        ranks = {None if dims is None else len(dims) for dims in written}
+        if outer is not False or len(ranks) != 1 or None in ranks:
+            continue
+        sizes = [d.as_int() if d.is_int() else _size_like(loop, d) for d in written[0]]
+        known = [size for size in sizes if size is not None]
+        if len(known) == len(sizes) and all(dims == written[0] for dims in written):
+            loop.initial[k] = mark(g, lists.grow(g, loop.initial[k], known, shaped=False), True)
+            del loop.unsettled[k]
+            settled.add(k)
+        elif g.get_rank(loop.initial[k]) != len(sizes) + 1:
+            empty = lists.grow(g, loop.initial[k], [0] * len(sizes), shaped=False)
+            loop.initial[k] = mark(g, empty, False)
+            settled.add(k)
+    return settled
 
 
 def _changed_axes(
@@ -410,6 +490,9 @@ def _final_values(loop: _Loop, trips: Any, results: list[str]) -> list[str]:
     final = list(loop.initial)
     for k, value in zip(plan.carried, results, strict=False):
         final[k] = value
+    flags = results[len(plan.carried) : len(plan.carried) + len(loop.flags)]
+    for k, flag in zip(loop.flags, flags, strict=True):
+        current_conversion().shaped[g.alias(final[k], final[k])] = flag
     for k, (index, source) in plan.replaced.items():
         final[k] = _replaced_list(loop, trips, k, index, final[source])
     for k in plan.counters - set(plan.carried):
@@ -420,7 +503,7 @@ def _final_values(loop: _Loop, trips: Any, results: list[str]) -> list[str]:
         )
         end = g.op.Add(to_int64(g, final[k]), total)
         final[k] = cast(g, end, g.get_type(loop.initial[k]))
-    parts = results[len(plan.carried) :]
+    parts = results[len(plan.carried) + len(loop.flags) :]
     joined = dict(zip(loop.joined, parts[: len(loop.joined)], strict=True))
     stacked = parts[len(joined) :]
     for (k, (counter, _)), made in zip(plan.written.items(), stacked, strict=True):
@@ -433,7 +516,9 @@ def _final_values(loop: _Loop, trips: Any, results: list[str]) -> list[str]:
         if not g.has_name(loop.initial[k]):
             final[k] = rows
             continue
-        final[k] = lists.fill_range(g, loop.initial[k], start, rows)
+        shaped = shaped_of(g, loop.initial[k])
+        filled = lists.fill_range(g, loop.initial[k], start, rows, shaped=shaped)
+        final[k] = mark(g, filled, _after_turns(g, trips, shaped))
     return final
 
 
@@ -442,16 +527,26 @@ def _replaced_list(loop: _Loop, trips: Any, k: int, index: int, value: str) -> s
     g, items = loop.g, loop.initial[k]
     if not isinstance(trips, int):
         # Without any turn the element keeps what it was.
-        before = lists.grow(
-            g, items, [shapes.axis_size(g, value, i) for i in range(shapes.rank(g, value))]
-        )
+        sizes = [shapes.axis_size(g, value, i) for i in range(shapes.rank(g, value))]
+        before = lists.grow(g, items, sizes, shaped=shaped_of(g, items))
         place = np.array(index, np.int64)
         old = g.op.Gather(before, place, axis=0)
         value = legal(g).Where(_has_run(loop, trips), value, old)
     elif trips == 0:
         return items
     row = g.op.Unsqueeze(value, np.array([0], np.int64))
-    return lists.fill_range(g, items, index, row)
+    filled = lists.fill_range(g, items, index, row, shaped=shaped_of(g, items))
+    return mark(g, filled, True)
+
+
+def _after_turns(g: GraphBuilder, trips: Any, shaped: lists.Shaped) -> lists.Shaped:
+    """Return whether elements have their shape after a loop that writes one in every turn."""
+    if shaped is True:
+        return True
+    if isinstance(trips, int):
+        return trips > 0 or shaped
+    ran = g.op.Greater(trips, np.array(0, np.int64))
+    return str(ran if shaped is False else g.op.Or(ran, shaped))
 
 
 def _has_run(loop: _Loop, trips: Any) -> str:

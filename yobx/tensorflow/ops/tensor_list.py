@@ -13,6 +13,7 @@ from yobx.lowering.gather import gather
 from yobx.lowering.legalise import legal
 from yobx.lowering.shapes import Dim
 from yobx.tensorflow.conversion import current_conversion
+from yobx.tensorflow.ops._lists import check_even, mark, shaped_of, write_mark
 from yobx.tensorflow.ops._loop import constant_of, origin
 from yobx.tensorflow.ops._op import constant, unsupported
 from yobx.tensorflow.register import register_tf_op_converter
@@ -54,7 +55,16 @@ def convert_reserve(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op
     """A list with room for a number of elements, or an empty one."""
     length = _count(g, op, 1) if op.type == "TensorListReserve" else 0
     made = lists.reserve(g, _zero(op), [length, *_element_dims(g, op, 0)])
-    return g.alias(outputs[0], made)
+    stated = constant(g, op, 0)
+    shaped = stated is not None and stated.ndim == 1 and bool(np.all(stated >= 0))
+    return g.alias(outputs[0], mark(g, made, shaped))
+
+
+def _items(g: GraphBuilder, op: Any) -> str:
+    """Return the list that an op reads."""
+    items = str(op.inputs[0].name)
+    check_even(g, op, items)
+    return items
 
 
 @register_tf_op_converter("TensorListFromTensor")
@@ -66,24 +76,27 @@ def convert_from_tensor(g: GraphBuilder, sts: dict[str, Any], outputs: list[str]
 @register_tf_op_converter("TensorListStack")
 def convert_stack(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """All elements as one tensor: the list itself."""
-    items = op.inputs[0].name
-    wanted = op.outputs[0].shape
-    if wanted.rank is not None and g.get_rank(items) not in (wanted.rank, None):
-        # Nothing was ever written, so only the declared element shape is known.
-        dims = [_length_or(d) for d in wanted.as_list()[1:]]
-        items = lists.reserve(g, _zero(op), [lists.length_of(g, items), *dims])
+    items, wanted = _items(g, op), op.outputs[0].shape
+    shaped, n = shaped_of(g, items), g.get_rank(items)
+    if shaped is not True and wanted.rank is not None and n is not None:
+        # Where nothing was ever written, the shape that this op states is that of the elements.
+        known = n == wanted.rank
+        dims: list[Dim] = [
+            size if size is not None else shapes.axis_size(g, items, 1 + i) if known else 0
+            for i, size in enumerate(wanted.as_list()[1:])
+        ]
+        items = lists.grow(g, items, dims, shaped=shaped)
     return g.alias(outputs[0], items)
-
-
-def _length_or(size: int | None) -> int:
-    """Return a size, zero if it is unknown."""
-    return 0 if size is None else size
 
 
 @register_tf_op_converter("TensorListGetItem")
 def convert_get_item(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """One element."""
-    return lists.get_item(g, op.inputs[0].name, op.inputs[1].name, outputs=outputs[:1])
+    place = constant_of(op.inputs[1])
+    apart = None if place is None else _written_at(op.inputs[0], int(place))
+    if apart is not None:
+        return str(g.op.Identity(apart, outputs=outputs[:1], name=op.name))
+    return lists.get_item(g, _items(g, op), op.inputs[1].name, outputs=outputs[:1])
 
 
 @register_tf_op_converter("TensorListSetItem")
@@ -92,7 +105,12 @@ def convert_set_item(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], o
     items, index, item = (i.name for i in op.inputs)
     # A TensorArray with dynamic_size grows when it is written behind its end.
     lengthen = bool(op.get_attr("resize_if_index_out_of_bounds"))
-    return g.alias(outputs[0], lists.set_item(g, items, index, item, lengthen=lengthen))
+    shaped = shaped_of(g, items)
+    uneven = write_mark(g, op, items, item, shaped)
+    if uneven is not None:
+        return g.alias(outputs[0], uneven)
+    made = lists.set_item(g, items, index, item, shaped=shaped, lengthen=lengthen)
+    return g.alias(outputs[0], mark(g, made, True))
 
 
 @register_tf_op_converter("TensorListLength")
@@ -112,15 +130,20 @@ def convert_element_shape(g: GraphBuilder, sts: dict[str, Any], outputs: list[st
 @register_tf_op_converter("TensorListPushBack")
 def convert_push_back(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """The list with one more element."""
-    return g.alias(outputs[0], lists.append(g, op.inputs[0].name, op.inputs[1].name))
+    items, item = (i.name for i in op.inputs)
+    shaped = shaped_of(g, items)
+    uneven = write_mark(g, op, items, item, shaped)
+    if uneven is not None:
+        return g.alias(outputs[0], uneven)
+    return g.alias(outputs[0], mark(g, lists.append(g, items, item, shaped=shaped), True))
 
 
 @register_tf_op_converter("TensorListPopBack")
 def convert_pop_back(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """The list without its last element, and that element."""
-    items = op.inputs[0].name
+    items = _items(g, op)
     rest = g.op.Slice(items, _ZERO, np.array([-1], np.int64), _ZERO)
-    g.alias(outputs[0], rest)
+    g.alias(outputs[0], mark(g, rest, shaped_of(g, items)))
     return gather(g, items, np.array(-1, np.int64), outputs=outputs[1:2])
 
 
@@ -128,7 +151,7 @@ def convert_pop_back(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], o
 def convert_gather(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """Some elements as one tensor."""
     index = to_int64(g, op.inputs[1].name)
-    return gather(g, op.inputs[0].name, index, outputs=outputs[:1], name=op.name)
+    return gather(g, _items(g, op), index, outputs=outputs[:1], name=op.name)
 
 
 @register_tf_op_converter(("TensorListScatterV2", "TensorListScatter"))
@@ -148,23 +171,24 @@ def convert_scatter(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op
 def convert_scatter_into(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """The list with the elements at some positions replaced by the rows of a tensor."""
     items, tensor, index = (i.name for i in op.inputs)
+    check_even(g, op, items)
     rows = [shapes.axis_size(g, tensor, i) for i in range(1, shapes.rank(g, tensor))]
-    filled = lists.grow(g, items, rows)
+    filled = lists.grow(g, items, rows, shaped=shaped_of(g, items))
     places = g.op.Unsqueeze(to_int64(g, index), np.array([1], np.int64))
-    return g.alias(outputs[0], g.op.ScatterND(filled, places, tensor))
+    return g.alias(outputs[0], mark(g, g.op.ScatterND(filled, places, tensor), True))
 
 
 @register_tf_op_converter("TensorListResize")
 def convert_resize(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """The list cut, or filled up with zeros, to a length."""
-    items = op.inputs[0].name
+    items = _items(g, op)
     wanted = shapes.join_dims(g, [_count(g, op, 1)])
     cut = g.op.Slice(items, _ZERO, wanted, _ZERO)
     missing = g.op.Sub(wanted, g.op.Shape(cut, end=1))
     n = shapes.rank(g, items)
     parts = [np.zeros(n, np.int64), missing, np.zeros(n - 1, np.int64)]
     pads = g.op.Concat(*(p for p in parts if isinstance(p, str) or p.size), axis=0)
-    return g.alias(outputs[0], legal(g).Pad(cut, pads))
+    return g.alias(outputs[0], mark(g, legal(g).Pad(cut, pads), shaped_of(g, items)))
 
 
 @register_tf_op_converter(("TensorListConcat", "TensorListConcatV2"))
@@ -180,6 +204,7 @@ def convert_concat(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op:
         lengths = [g.op.Shape(part, end=1) for part in parts]
         g.op.Concat(*lengths, axis=0, outputs=outputs[1:2])
         return str(legal(g).Concat(*parts, axis=0, outputs=outputs[:1], name=op.name))
+    check_even(g, op, items)
     n = shapes.rank(g, items)
     if n < 2:
         unsupported(op, "elements need at least one axis", f"rank={n - 1}")
@@ -206,6 +231,19 @@ def _written_apart(items: Any) -> list[str] | None:
     if count is None or sorted(found) != list(range(max(int(count), len(found)))) or not found:
         return None
     return [found[i] for i in sorted(found)]
+
+
+def _written_at(items: Any, place: int) -> str | None:
+    """Return what was written last at a known place of a list in this graph, if it is known."""
+    op = origin(items).op
+    while op.type == "TensorListSetItem":
+        written = constant_of(op.inputs[1])
+        if written is None:
+            return None
+        if int(written) == place:
+            return str(op.inputs[2].name)
+        op = origin(op.inputs[0]).op
+    return None
 
 
 @register_tf_op_converter("TensorListSplit")
