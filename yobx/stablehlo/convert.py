@@ -23,7 +23,7 @@ from .registry import StablehloRegistration, get_stablehlo_op_converter
 from .scans import flatten_loops
 from .tensor import Tensor, full_tensor
 
-__all__ = ["Parts", "Scope", "convert_module", "needs_expansion"]
+__all__ = ["Parts", "Scope", "convert_module", "joined_layer", "needs_expansion"]
 
 #: One real tensor, or the real and the imaginary one.
 Parts = tuple[Tensor, ...]
@@ -364,10 +364,7 @@ class Scope:
 
     def layer(self, operation: ir.Operation) -> str:
         """JAX's name stack of an operation, that of the calls around it included."""
-        own = operation.location.name_stack
-        if not self._layer or own.startswith("jit("):
-            return own or self._layer
-        return f"{self._layer}/{own}" if own else self._layer
+        return joined_layer(self._layer, operation)
 
     def occurrence(self, operation: ir.Operation) -> OpOccurrence:
         """Describe where an operation is."""
@@ -452,3 +449,11 @@ def _check_dtypes(registration: StablehloRegistration, operation: ir.Operation, 
                 occurrence(operation),
                 sorted(registration.dtypes),
             )
+
+
+def joined_layer(caller: str, operation: ir.Operation) -> str:
+    """JAX's name stack of an operation in a function that is called from the stack ``caller``."""
+    own = operation.location.name_stack
+    if not caller or own.startswith("jit("):
+        return own or caller
+    return f"{caller}/{own}" if own else caller

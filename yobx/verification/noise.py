@@ -24,7 +24,7 @@ from yobx.verification.tolerances import Tolerances
 from yobx.verification.value_types import value_types
 from yobx.verification.weights import light
 
-__all__ = ["narrowing_casts", "noisy_model"]
+__all__ = ["narrowing_casts", "noisy_model", "origin_of"]
 
 _UNIT: dict[int | None, float] = {
     TensorProto.FLOAT: 2.0**-24,
@@ -84,6 +84,29 @@ class _Noise:
             return node
         return producers[node.input[0]]
 
+    def _label(
+        self,
+        node: onnx.NodeProto,
+        computed: onnx.NodeProto,
+        producers: Mapping[str, onnx.NodeProto],
+    ) -> str:
+        """Class of a node; of a cast that ends an operation, the noisiest of all nodes of that."""
+        if computed is node:
+            return node_class(node, self.tolerances)
+        place, seen, pending = origin_of(node), set(computed.output), [computed]
+        label = node_class(computed, self.tolerances)
+        dtype = self.dtypes[node.output[0]]
+        while pending:
+            for name in pending.pop().input:
+                before = producers.get(name)
+                if name in seen or before is None or not place or origin_of(before) != place:
+                    continue
+                seen.update(before.output)
+                pending.append(before)
+                other = node_class(before, self.tolerances)
+                label = max(label, other, key=lambda one: self._width(one, dtype))
+        return label
+
     def _node(
         self, original: onnx.NodeProto, producers: Mapping[str, onnx.NodeProto]
     ) -> list[onnx.NodeProto]:
@@ -96,7 +119,7 @@ class _Noise:
             body.node.extend(noisy)
             del body.value_info[:]
         computed = self._computed(original, producers)
-        label = node_class(computed, self.tolerances)
+        label = self._label(original, computed, producers)
         outputs = [o for o in node.output if o and self.dtypes.get(o) in _UNIT]
         if bodies or label == "exact" or not outputs or node.op_type in _NEVER_NOISED:
             return [node]
@@ -123,6 +146,7 @@ class _Noise:
     def _width(self, label: str, dtype: int) -> float:
         """Amplitude of relative noise, in halves of a unit in the last place."""
         usual = self.tolerances.noise.get(label, self.tolerances.noise["transcendental"])
+        usual = 0.0 if label == "exact" else usual
         return min(usual, self.tolerances.narrow.get(label, {}).get(_NAMES[dtype], usual))
 
     def _common_factor(self, last: onnx.NodeProto, output: str) -> onnx.NodeProto:
@@ -294,6 +318,13 @@ class _Noise:
     def _name(self, hint: str) -> str:
         self.counter += 1
         return f"{hint}__noise{self.counter}"
+
+
+def origin_of(node: onnx.NodeProto) -> tuple[str, ...]:
+    """Name stack or layer, and operation, that a converter says a node came of."""
+    facts = {prop.key: prop.value for prop in node.metadata_props}
+    found = tuple(facts.get(key, "") for key in ("yobx.layer", "yobx.op", "yobx.name"))
+    return found if any(found) else ()
 
 
 def _narrowed_to(node: onnx.NodeProto) -> str:

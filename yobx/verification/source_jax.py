@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -27,9 +26,6 @@ from yobx.verification.sources import (
 )
 
 __all__ = ["JaxSource", "PlainCallableSource", "as_jax_takes"]
-
-# How JAX writes these types.
-_NARROW = {"f16": "float16", "bf16": "bfloat16"}
 
 
 def as_jax_takes(args: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -148,13 +144,20 @@ class JaxSource:
     def narrow_values(
         self, args: tuple[Any, ...], options: Mapping[str, Any], values: Mapping[str, str]
     ) -> frozenset[str]:
-        """Those of a dtype that the traced function computes in; it has no names for values."""
+        """Those that are results of that dtype in the program that JAX lowers the function to."""
         import jax
 
+        from yobx.jax.program import lower, read_exported
+        from yobx.verification.jax_types import narrow_results
+
+        if self._converted is None:
+            return frozenset()
+        if _is_exported(self.model):
+            return narrow_results(self._converted, read_exported(self.model).module, values)
         function, leaves = self._flat(args, options)
-        text = str(jax.make_jaxpr(function)(*leaves))
-        found = {_NARROW[name] for name in re.findall(r"\b(b?f16)\[", text)}
-        return frozenset(value for value, kind in values.items() if kind in found)
+        specs = [jax.ShapeDtypeStruct(leaf.shape, leaf.dtype) for leaf in leaves]
+        opset = next(o.version for o in self._converted.opset_import if not o.domain)
+        return narrow_results(self._converted, lower(function, specs, opset).module, values)
 
     def _flat(
         self, args: tuple[Any, ...], options: Mapping[str, Any]
