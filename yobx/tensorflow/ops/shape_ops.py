@@ -99,15 +99,13 @@ def convert_squeeze(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op
     """Removal of axes of size 1: the given ones, or all."""
     axes = [int(a) for a in attr(op, "squeeze_dims", [])]
     if not axes:
-        known = dims(g, op, 0)
-        if known is None or any(s is None for s in known):
-            unsupported(
-                op,
-                "without axes, every size must be static",
-                f"shape={known}",
-                "Name the axes: tf.squeeze(x, axis=[...]).",
-            )
-        axes = [i for i, s in enumerate(known) if s == 1]
+        known, stated = dims(g, op, 0), op.outputs[0].shape.rank
+        axes = [i for i, s in enumerate(known or ()) if s == 1]
+        # tf.vectorized_map states the rank, so that an open number of rows is none of the sizes.
+        settled = known is not None and stated == len(known) - len(axes)
+        if known is None or (None in known and not settled):
+            # Which sizes are 1 is known when the model runs, and so is the rank.
+            return str(g.op.Squeeze(op.inputs[0].name, outputs=outputs[:1], name=op.name))
     if not axes:
         return str(g.op.Identity(op.inputs[0].name, outputs=outputs[:1], name=op.name))
     chosen = np.array(axes, np.int64)
