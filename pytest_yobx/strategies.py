@@ -19,6 +19,8 @@ from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
+from yobx.errors import ArgumentError
+from yobx.verification.sizes import size_of, symbols_of
 from yobx.verification.source_onnx import model_inputs
 from yobx.verification.sources import InputSpec, value_spec
 
@@ -43,7 +45,8 @@ def _spec(spec: Any) -> InputSpec:
     if isinstance(dtype, str):
         dtype = object if dtype == "string" else getattr(ml_dtypes, dtype, dtype)
     name = "" if isinstance(spec, tuple) else str(getattr(spec, "name", "") or "")
-    return InputSpec(name, np.dtype(dtype), tuple(shape))
+    sizes = tuple(dim if dim is None or isinstance(dim, int) else str(dim) for dim in shape)
+    return InputSpec(name, np.dtype(dtype), sizes)
 
 
 def _specs(source: Any) -> list[InputSpec]:
@@ -57,6 +60,8 @@ def sizes_for(
 ) -> st.SearchStrategy[dict[str, int]]:
     """Sizes of the named dimensions; a name that several inputs share has one size.
 
+    The names are those in expressions too: ``("2*n",)`` is drawn by its ``n``.
+
     Args:
         specs: Descriptions of inputs, or an ONNX model.
         least: Smallest size; 0 and 1 are the ones that find most.
@@ -65,9 +70,11 @@ def sizes_for(
     Returns:
         Strategy of symbol -> size.
     """
-    names = [dim for spec in _specs(specs) for dim in spec.shape or () if isinstance(dim, str)]
+    dims = [dim for spec in _specs(specs) for dim in spec.shape or () if isinstance(dim, str)]
+    names = [symbol for dim in dims for symbol in symbols_of(dim)]
     one = st.integers(least, most)
-    return st.fixed_dictionaries(dict.fromkeys(dict.fromkeys(names), one))
+    named = st.fixed_dictionaries(dict.fromkeys(dict.fromkeys(names), one))
+    return named.filter(lambda sizes: all((size_of(dim, sizes) or 0) >= 0 for dim in dims))
 
 
 def arrays_for(
@@ -83,7 +90,7 @@ def arrays_for(
 
     Args:
         spec: ``(dtype, shape)``, a `ValueInfoProto`, a ``tf.TensorSpec``, or a
-            ``jax.ShapeDtypeStruct``; open sizes are ``None`` or a name.
+            ``jax.ShapeDtypeStruct``; open sizes are ``None``, a name or an expression of names.
         sizes: Sizes of the names; drawn where one is missing.
         special: Whether floats may be NaN, infinite or subnormal.
         tokens: Integers are ids below this; ``uint8`` is an image and has its whole range.
@@ -95,16 +102,28 @@ def arrays_for(
     """
     found = _spec(spec)
     chosen = dict(sizes or {})
-    dims = [
-        st.just(dim)
-        if isinstance(dim, int)
-        else st.integers(least, most)
-        if chosen.get(dim or "") is None
-        else st.just(chosen[dim or ""])
-        for dim in found.shape or ()
-    ]
     elements = _elements(found.dtype, special, tokens)
-    return st.tuples(*dims).flatmap(lambda shape: _filled(found.dtype, shape, elements))
+
+    def shapes(more: Mapping[str, int]) -> st.SearchStrategy[tuple[int, ...]]:
+        return st.tuples(
+            *(
+                st.integers(least, most) if dim is None else st.just(_size(dim, {**more, **chosen}))
+                for dim in found.shape or ()
+            )
+        )
+
+    named = sizes_for([found], least=least, most=most)
+    return named.flatmap(shapes).flatmap(lambda shape: _filled(found.dtype, shape, elements))
+
+
+def _size(dim: int | str, sizes: Mapping[str, int]) -> int:
+    size = dim if isinstance(dim, int) else size_of(dim, sizes)
+    if size is None or size < 0:
+        raise ArgumentError(
+            f"The sizes make every axis 0 or longer. Received: {dim} with {dict(sizes)}.",
+            argument="sizes",
+        )
+    return size
 
 
 def _elements(dtype: np.dtype[Any], special: bool, tokens: int) -> st.SearchStrategy[Any]:

@@ -105,6 +105,26 @@ def test_constraints_help_jax() -> None:
     np.testing.assert_array_equal(run(model, (normal(9),))[0], normal(9)[:-2])
 
 
+def test_scopes_of_symbolic_sizes_keep_their_constraints() -> None:
+    def function(x: jax.Array, y: jax.Array) -> tuple[jax.Array, jax.Array]:
+        return x[:2] if x.shape[0] >= 2 else -x, y if y.shape[0] <= 9 else -y
+
+    def spec(name: str, *constraints: str) -> jax.ShapeDtypeStruct:
+        return jax.ShapeDtypeStruct(
+            export.symbolic_shape(name, constraints=constraints), jnp.float32
+        )
+
+    few = spec("m", "m >= 2")
+    model = to_onnx(function, (few, spec("q", "q <= 9")))
+    assert [dims(o) for o in model.graph.output] == [[2], ["q"]]
+    model = to_onnx(
+        function, (few, normal(3)), dynamic_shapes=(None, {0: "q"}), constraints=["q <= 9"]
+    )
+    assert [dims(o) for o in model.graph.output] == [[2], ["q"]]
+    with pytest.raises(TraceError, match="'q' <= '9' is inconclusive"):
+        to_onnx(function, (few, spec("q")))
+
+
 def test_exported_function() -> None:
     (n,) = export.symbolic_shape("n")
     made = export.export(jax.jit(lambda x: {"y": x * 2}))(jax.ShapeDtypeStruct((n,), jnp.float32))

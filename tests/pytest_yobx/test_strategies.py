@@ -14,6 +14,7 @@ from hypothesis.errors import NoSuchExample
 from onnx import helper
 
 from pytest_yobx.strategies import arrays_for, inputs_for, models, sizes_for
+from yobx.errors import ArgumentError
 from yobx.verification import check_conversion
 
 FEW = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
@@ -72,6 +73,19 @@ def test_descriptions_of_other_packages():
     array = find(arrays_for(Struct()), lambda a: True)
     assert (array.dtype, array.shape) == (np.float64, (2, 5))
     assert find(sizes_for([value]), lambda s: s["B"] == 0) == {"B": 0}
+
+
+@FEW
+@given(inputs_for([("float32", ("2*n", "m")), ("float32", ("n - 1", "m", "m"))]))
+def test_sizes_that_are_expressions_follow_from_their_names(arrays):
+    first, second = arrays
+    assert first.shape[0] == 2 * (second.shape[0] + 1)
+    assert second.shape[1:] == (first.shape[1],) * 2
+
+
+def test_sizes_that_make_an_axis_negative_are_refused():
+    with pytest.raises(ArgumentError, match=r"n - 3 with \{'n': 1\}"):
+        find(arrays_for(("float32", ("n - 3",)), sizes={"n": 1}), lambda a: True)
 
 
 @FEW

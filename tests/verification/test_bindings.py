@@ -68,6 +68,48 @@ def test_an_unnamed_axis_is_bound_too():
     assert primes.sizes == {"x[0]": 5}
 
 
+def expressions():
+    """Of an input of `[3*n, k - 2]` and one of `[n]`."""
+    inputs = [value("x", ["3*n", "k - 2"]), value("y", ["n"])]
+    nodes = [helper.make_node("Relu", [name], [name.upper()]) for name in ("x", "y")]
+    outputs = [value("X", ["3*n", "k - 2"]), value("Y", ["n"])]
+    return model(nodes, inputs, outputs)
+
+
+def test_a_size_that_is_an_expression_follows_from_its_symbols():
+    target = expressions()
+    sample = [np.ones((6, 5), "f4"), np.ones(2, "f4")]
+    natural, primes, primes2, ones = bindings_of(
+        target, *sample, asked=["sample", "primes", "primes2", "ones"]
+    )
+    assert natural.sizes == {"n": 2, "k": 7}
+    for binding in (primes, primes2):
+        x, y = resized(axes_of_inputs(target), sample, binding, seed=0)
+        n, k = binding.sizes["n"], binding.sizes["k"]
+        assert (x.shape, y.shape) == ((3 * n, k - 2), (n,))
+    assert ones.sizes == {"n": 1, "k": 7}, "an axis of k - 2 has no size at k = 1"
+
+
+def test_a_binding_of_a_negative_size_is_refused():
+    sample = [np.ones((6, 5), "f4"), np.ones(2, "f4")]
+    with pytest.raises(ArgumentError, match=r"Received: n=2, k=1.*k - 2"):
+        bindings_of(expressions(), *sample, asked=[{"k": 1}])
+
+
+def test_a_source_that_asks_for_even_sizes_gets_them():
+    def halves(x):
+        return np.maximum(x, 0).reshape(-1, 2, 4).reshape(-1, 4)
+
+    def reference(x):
+        if len(x) % 2:
+            raise ValueError("odd")
+        return halves(x)
+
+    report = check_conversion(unary("Relu"), (np.ones((2, 4), "f4"),), reference=reference)
+    assert report.passed, report.text()
+    assert [b.sizes for b in report.bindings if b.ran] == [{"B": 4}, {"B": 8}]
+
+
 def test_a_binding_of_ones_own():
     (mine,) = bindings_of(unary("Relu"), np.zeros((2, 4), "f4"), asked=[{"B": 3}])
     assert mine.sizes == {"B": 3}

@@ -114,6 +114,18 @@ def test_one_name_means_one_size():
     assert x.shape[1] == y.shape[0]
 
 
+def test_a_size_that_is_an_expression_follows_from_its_name():
+    kind = np.dtype("f4")
+    x, y = generate([InputSpec("x", kind, ("3*n", "k - 10")), InputSpec("y", kind, ("n",))], 0)
+    assert x.shape[0] == 3 * y.shape[0]
+    assert x.shape[1] > 0
+
+
+def test_sizes_that_cannot_be_positive_are_refused():
+    with pytest.raises(ArgumentError, match="Received: inputs of the sizes -n"):
+        generate([InputSpec("x", np.dtype("f4"), ("-n",))], 0)
+
+
 def test_a_scalar_stays_a_scalar():
     assert grown(np.array(3.5, np.float32)).shape == ()
 

@@ -137,11 +137,44 @@ def test_an_exported_function_of_jax_declares_its_inputs() -> None:
     assert report.framework == "jax"
     assert report.model_name == "<lambda>"
     assert len(report.bindings) == 3
-    wrong = export.export(jax.jit(lambda x, y: x + y))(
+    doubled = export.export(jax.jit(lambda x, y: x + y))(
         jax.ShapeDtypeStruct((2 * n,), np.float32), jax.ShapeDtypeStruct((n + n,), np.float32)
     )
-    (message,) = check_conversion(wrong).phase("import").messages
-    assert "needs inputs" in message
+    report = check_conversion(doubled)
+    assert report.passed, report
+    assert report.bindings[0].sizes == {"n": 5}
+
+
+def spec(*sizes: Any, **options: Any) -> jax.ShapeDtypeStruct:
+    return jax.ShapeDtypeStruct(export.symbolic_shape(", ".join(sizes), **options), jnp.float32)
+
+
+def test_symbolic_sizes_of_jax_may_be_expressions() -> None:
+    scope = export.SymbolicScope(("n == 3*m",))
+    args = (spec("n", scope=scope), spec("m", "2*k", scope=scope))
+    report = check_conversion(lambda x, y: x.reshape(3, -1) + y.sum(1), args)
+    assert report.passed, report.text()
+    assert [set(b.sizes) for b in report.bindings if b.ran] == [{"m", "k"}] * 3
+    exported = export.export(jax.jit(lambda x: x.reshape(2, -1)))(spec("2*k", "m"))
+    assert check_conversion(exported, None).passed
+
+
+@pytest.mark.parametrize("given", ["scope", "argument"])
+def test_no_sizes_are_compared_that_the_source_excludes(given: str) -> None:
+    def function(x: jax.Array) -> jax.Array:
+        return jnp.stack([x[0], x[-4] if x.shape[0] >= 4 else x[0]])
+
+    # With three elements the function gives something else than its trace for four and more.
+    if given == "scope":
+        report = check_conversion(function, (spec("n", constraints=["n >= 4"]),))
+    else:
+        args = (np.arange(5, dtype=np.float32),)
+        options = {"dynamic_shapes": ({0: "n"},), "constraints": ["n >= 4"]}
+        report = check_conversion(function, args, bindings=["primes", {"n": 3}], **options)
+    refused = [b for b in report.bindings if not b.ran]
+    assert len(refused) == 1
+    assert "symbolic shape constraint n >= 4" in refused[0].note
+    assert report.passed == (given == "scope"), report.text()
 
 
 def test_inner_values_of_a_reference_that_cannot_be_had_are_told(

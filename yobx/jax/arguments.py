@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +15,16 @@ from yobx.errors import ArgumentError
 from yobx.onnx_optim import TensorType
 from yobx.onnx_optim.tensor_type import to_numpy
 
-__all__ = ["Call", "Leaf", "path_labels", "read_call", "resolve_shapes"]
+__all__ = [
+    "Call",
+    "Leaf",
+    "abstract_arrays",
+    "path_labels",
+    "read_call",
+    "resolve_shapes",
+    "scope_constraints",
+    "symbolic_scopes",
+]
 
 Dim = int | str
 Labels = tuple[Any, ...]
@@ -320,3 +329,60 @@ def _named(entry: Any, leaf: Leaf, name: str) -> list[Any]:
             )
         shape[axis] = symbol
     return shape
+
+
+def abstract_arrays(
+    call: Call, shapes: Sequence[tuple[Dim, ...]], constraints: Iterable[str]
+) -> list[Any]:
+    """What the function is traced on.
+
+    Args:
+        call: The arguments.
+        shapes: Shapes of the inputs, as :func:`resolve_shapes` gives them.
+        constraints: What JAX may assume of the names, besides what the scopes of symbolic sizes
+            among the arguments say.
+
+    Returns:
+        One ``jax.ShapeDtypeStruct`` an array.
+    """
+    import jax
+
+    scope = _scope(call, tuple(constraints))
+    return [
+        jax.ShapeDtypeStruct(_symbolic(shape, scope), leaf.dtype)
+        for shape, leaf in zip(shapes, call.leaves.values(), strict=True)
+    ]
+
+
+def symbolic_scopes(call: Call) -> list[Any]:
+    """The scopes of the symbolic sizes among the arguments, each once."""
+    from jax import export
+
+    arrays = [call.values[position] for position in call.leaves]
+    dims = [dim for array in arrays for dim in getattr(array, "shape", ())]
+    return list(dict.fromkeys(d.scope for d in dims if export.is_symbolic_dim(d)))
+
+
+def _scope(call: Call, constraints: tuple[str, ...]) -> Any:
+    """One scope for all names: that of the arguments, or one that says what all of theirs say."""
+    from jax import export
+
+    scopes = symbolic_scopes(call)
+    if len(scopes) == 1 and not constraints:
+        return scopes[0]
+    return export.SymbolicScope((*constraints, *(c for s in scopes for c in scope_constraints(s))))
+
+
+def scope_constraints(scope: Any) -> list[str]:
+    """The constraints that a scope was made with, which JAX tells in its text alone."""
+    _, _, listed = str(scope).partition(" with constraints:")
+    return [line.strip() for line in listed.splitlines() if line.strip()]
+
+
+def _symbolic(shape: tuple[Dim, ...], scope: Any) -> tuple[Any, ...]:
+    from jax import export
+
+    if not any(isinstance(d, str) for d in shape):
+        return shape
+    text = ", ".join(map(str, shape))
+    return tuple(export.symbolic_shape(text, scope=scope))

@@ -15,7 +15,7 @@ import numpy as np
 import onnx
 
 from yobx.errors import ArgumentError, TraceError, YobxError
-from yobx.jax.arguments import Call, name_leaves, read_call, resolve_shapes
+from yobx.jax.arguments import Call, abstract_arrays, name_leaves, read_call, resolve_shapes
 from yobx.jax.keras_models import is_keras_layer, keras_input_names
 from yobx.jax.outputs import output_names
 from yobx.jax.parameters import Parameters, find_parameters
@@ -278,7 +278,6 @@ def _lower(
 ) -> Program:
     """Trace and lower the function on its parameters and symbolic arguments."""
     import jax
-    from jax import export
 
     weights = () if parameters is None else parameters.arrays
 
@@ -292,11 +291,7 @@ def _lower(
     flat.__name__ = flat.__qualname__ = title  # which begins JAX's name stack
     symbols = sorted({d for shape in shapes for d in shape if isinstance(d, str)})
     try:
-        scope = export.SymbolicScope(lowering.constraints)
-        specs = [
-            jax.ShapeDtypeStruct(_symbolic(shape, scope), leaf.dtype)
-            for shape, leaf in zip(shapes, call.leaves.values(), strict=True)
-        ]
+        specs = abstract_arrays(call, shapes, lowering.constraints)
         fixed = [jax.ShapeDtypeStruct(a.shape, a.dtype) for a in weights]
         return lower(
             flat,
@@ -339,15 +334,6 @@ def _refuse_arity(fn: Callable[..., Any], call: Call, error: TypeError) -> None:
             "Try args with one entry per parameter, and kwargs for those that have a name only.",
             argument="args",
         ) from error
-
-
-def _symbolic(shape: tuple[int | str, ...], scope: Any) -> tuple[Any, ...]:
-    from jax import export
-
-    if not any(isinstance(d, str) for d in shape):
-        return shape
-    text = ", ".join(map(str, shape))
-    return tuple(export.symbolic_shape(text, scope=scope))
 
 
 def _declare_all(g: GraphBuilder, traced: _Traced) -> list[Callable[[], tuple[str, ...]]]:

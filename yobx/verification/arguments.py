@@ -158,4 +158,6 @@ def _described(leaf: Any) -> InputSpec:
     name = getattr(leaf, "name", "") or ""
     if getattr(leaf.shape, "rank", 0) is None:
         return InputSpec(name, dtype, None)
-    return InputSpec(name, dtype, tuple(leaf.shape))
+    # A symbolic size of JAX is an object that is read by its text.
+    shape = tuple(d if d is None or isinstance(d, int) else str(d) for d in leaf.shape)
+    return InputSpec(name, dtype, shape)

@@ -7,9 +7,8 @@ broadcasting and squeezing by accident.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,13 +18,12 @@ from numpy.typing import NDArray
 from yobx.errors import ArgumentError
 from yobx.verification.inputs import resize
 from yobx.verification.runner import input_names
+from yobx.verification.sizes import size_of, solve, symbols_of
 
 __all__ = ["AUTO", "Binding", "InputAxes", "axes_of_inputs", "choose_bindings", "resized"]
 
 AUTO = ("primes", "primes2", "ones")
 _SMALLEST_BATCH = 5
-# A size such as `2*N` follows from others and is not bound on its own.
-_EXPRESSION = re.compile(r"[+*/%(),-]")
 
 
 @dataclass(frozen=True)
@@ -110,16 +108,14 @@ def choose_bindings(
     shrunk = _primes_for(axes, natural, taken | set(grown.values()), grow=False)
     batches = _batch_symbols(axes)
     batch_primes = {s: grown[s] if s in batches else n for s, n in natural.items()}
-    # What to try when the source refuses: smaller sizes, then the sizes as given.
-    given = Binding("primes", batch_primes)
-    smaller = Binding("primes", {s: min(grown[s], shrunk[s]) for s in grown}, given)
+    smaller = {s: min(grown[s], shrunk[s]) for s in grown}
     sample_binding = Binding("sample", natural)
     batch_only = {s: 1 if s in batches else size for s, size in natural.items()}
-    ones = Binding("ones", dict.fromkeys(natural, 1), Binding("ones", batch_only))
+    # What to try when the source refuses: smaller sizes, the sizes as given, multiples of them.
     ready = {
-        "primes": Binding("primes", grown, smaller if smaller.sizes != grown else None),
-        "primes2": Binding("primes2", shrunk, replace(given, label="primes2")),
-        "ones": ones,
+        "primes": _first_of("primes", grown, smaller, batch_primes, _multiples(natural, 2)),
+        "primes2": _first_of("primes2", shrunk, batch_primes, _multiples(natural, 4)),
+        "ones": _first_of("ones", dict.fromkeys(natural, 1), batch_only),
         "zeros": Binding("zeros", {s: 0 if s in batches else n for s, n in natural.items()}),
         "sample": sample_binding,
     }
@@ -132,10 +128,23 @@ def choose_bindings(
                     f"{entry!r}.",
                     argument="bindings",
                 )
-            chosen.append(ready[entry])
+            binding = ready[entry]
         else:
-            chosen.append(_custom(entry, natural))
+            binding = _custom(entry, natural)
+        possible = _possible(axes, binding)
+        if possible is not None:
+            chosen.append(possible)
+        elif not isinstance(entry, str):
+            raise ArgumentError(
+                f"a binding gives every input sizes of 0 or more. Received: {binding.describe()}, "
+                f"with inputs of {'; '.join(map(_shown, axes))}.",
+                argument="bindings",
+            )
     return chosen
+
+
+def _shown(axes: InputAxes) -> str:
+    return f"{axes.name} [{', '.join(map(str, axes.dims or ('...',)))}]"
 
 
 def resized(
@@ -158,7 +167,7 @@ def resized(
             result.append(np.asarray(array))
             continue
         shape = [
-            binding.sizes.get(dim, have) if isinstance(dim, str) else have
+            have if isinstance(dim, int) else _size(dim, binding.sizes, have)
             for dim, have in zip(axis.dims, np.shape(array), strict=True)
         ]
         rng = np.random.default_rng([seed, position])
@@ -176,17 +185,33 @@ def _squares(dims: Sequence[int | str | None]) -> list[int]:
     return found
 
 
+def _size(dim: str, sizes: Mapping[str, int], have: int) -> int:
+    """A size under a binding; the one of the sample where the binding does not say it."""
+    size = size_of(dim, sizes)
+    return have if size is None else size
+
+
 def _sample_sizes(axes: Sequence[InputAxes], sample: Sequence[NDArray[Any]]) -> dict[str, int]:
-    sizes: dict[str, int] = {}
-    for axis, array in zip(axes, sample, strict=True):
-        for dim, have in zip(axis.dims or (), np.shape(array), strict=False):
-            if isinstance(dim, str) and not _EXPRESSION.search(dim):
-                sizes.setdefault(dim, int(have))
-    return sizes
+    pairs = [
+        (dim, int(have))
+        for axis, array in zip(axes, sample, strict=True)
+        for dim, have in zip(axis.dims or (), np.shape(array), strict=False)
+        if isinstance(dim, str)
+    ]
+    return solve(pairs)
 
 
 def _batch_symbols(axes: Sequence[InputAxes]) -> set[str]:
-    return {axis.dims[0] for axis in axes if axis.dims and isinstance(axis.dims[0], str)}
+    firsts = [axis.dims[0] for axis in axes if axis.dims]
+    return {symbol for dim in firsts if isinstance(dim, str) for symbol in symbols_of(dim)}
+
+
+def _possible(axes: Sequence[InputAxes], binding: Binding | None) -> Binding | None:
+    """The binding, or the first softer one under which no size is negative."""
+    dims = [dim for axis in axes for dim in axis.dims or () if isinstance(dim, str)]
+    while binding is not None and any((size_of(d, binding.sizes) or 0) < 0 for d in dims):
+        binding = binding.softer
+    return binding
 
 
 def _fixed_sizes(model: onnx.ModelProto) -> set[int]:
@@ -249,6 +274,20 @@ def _next_prime(start: int, used: Iterable[int]) -> int:
     while not _is_prime(number) or number in used:
         number += 1
     return number
+
+
+def _first_of(label: str, first: Mapping[str, int], *others: Mapping[str, int]) -> Binding:
+    """The first of several sizes, each with the next other one in case the source refuses it."""
+    softer: Binding | None = None
+    for i, sizes in reversed(list(enumerate(others))):
+        if sizes != first and sizes not in others[:i]:
+            softer = Binding(label, sizes, softer)
+    return Binding(label, first, softer)
+
+
+def _multiples(natural: Mapping[str, int], factor: int) -> dict[str, int]:
+    """Multiples of the sample's sizes, for a source that asks for sizes it can divide."""
+    return {s: size * factor * (2 * i + 1) for i, (s, size) in enumerate(natural.items())}
 
 
 def _previous_prime(start: int, used: Iterable[int]) -> int | None:

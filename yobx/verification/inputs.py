@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from yobx.errors import ArgumentError
 from yobx.verification.dtypes import is_float
+from yobx.verification.sizes import size_of, symbols_of
 from yobx.verification.sources import InputSpec
 
 __all__ = ["generate", "resize"]
 
 _WORDS = ("alpha", "Beta gamma", "", "delta-1", "épsilon", "zeta eta theta")
 _OPEN_BATCH, _OPEN_SIZE = 3, 8
+_TRIED_SIZES = 64
 
 
 def generate(specs: Sequence[InputSpec], seed: int) -> list[NDArray[Any]]:
@@ -27,21 +30,57 @@ def generate(specs: Sequence[InputSpec], seed: int) -> list[NDArray[Any]]:
     Returns:
         Floats from normal(0, 1); ``uint8`` from its whole range, as an image has it; other integers
         from 0 to 9, which are valid ids of any table; bools and short strings. Open sizes are 3 on
-        axis 0 and 8 elsewhere, the same for the same name.
+        axis 0 and 8 elsewhere, the same for the same name; one that is an expression follows from
+        those of its symbols, all of which are larger where it would be less than 1.
+
+    Raises:
+        ArgumentError: No sizes fit.
     """
     rng = np.random.default_rng(seed)
-    named: dict[str, int] = {}
+    named = _open_sizes(specs)
     arrays = []
     for spec in specs:
-        shape = []
-        for axis, size in enumerate(spec.shape or ()):
-            if isinstance(size, int):
-                shape.append(size)
-                continue
-            default = _OPEN_BATCH if axis == 0 else _OPEN_SIZE
-            shape.append(named.setdefault(size, default) if size else default)
+        shape = [
+            size if isinstance(size, int) else _open_size(size, axis, named)
+            for axis, size in enumerate(spec.shape or ())
+        ]
         arrays.append(_draw(rng, spec.dtype, tuple(shape)))
     return arrays
+
+
+def _default(axis: int) -> int:
+    return _OPEN_BATCH if axis == 0 else _OPEN_SIZE
+
+
+def _open_size(size: str | None, axis: int, named: Mapping[str, int]) -> int:
+    known = size_of(size, named) if size else None
+    return _default(axis) if known is None else known
+
+
+def _open_sizes(specs: Sequence[InputSpec]) -> dict[str, int]:
+    """One value for each symbol, such that no size is negative.
+
+    Raises:
+        ArgumentError: None was found.
+    """
+    named: dict[str, int] = {}
+    written = []
+    for spec in specs:
+        for axis, size in enumerate(spec.shape or ()):
+            if isinstance(size, str) and size:
+                written.append(size)
+                for symbol in symbols_of(size):
+                    named.setdefault(symbol, _default(axis))
+    for more in range(_TRIED_SIZES):
+        sizes = {symbol: size + more for symbol, size in named.items()}
+        if all((size_of(size, sizes) or 0) > 0 for size in written):
+            return sizes
+    raise ArgumentError(
+        "Arrays are made where every size is 1 or more. Received: inputs of the sizes "
+        f"{', '.join(dict.fromkeys(written))}, for which no values of the symbols were found. Give "
+        "arrays instead of descriptions.",
+        argument="args",
+    )
 
 
 def _draw(rng: np.random.Generator, dtype: np.dtype[Any], shape: tuple[int, ...]) -> NDArray[Any]:

@@ -21,6 +21,7 @@ from yobx.verification.dtypes import dtype_name
 from yobx.verification.error_classes import subgraphs
 from yobx.verification.findings import ShapeMismatch, ShapeReport, ShapeRow
 from yobx.verification.inner_values import inner_names
+from yobx.verification.sizes import size_of, solved
 
 __all__ = [
     "Constraint",
@@ -226,38 +227,16 @@ class _Symbols:
 
     def solve(self, dim: str, actual: int, value: str) -> bool:
         """Binds the only unbound symbol of an expression, if just one size fits."""
-        from yobx.onnx_optim import OptimDim
-
-        expression = OptimDim(dim)
-        unbound = [s for s in expression.symbols() if s not in self.sizes]
-        if len(unbound) != 1:
-            return False
-        symbol = unbound[0]
-        if dim == symbol:
-            self._bind(symbol, actual, value)
-            return True
-        fits = []
-        for candidate in range(2 * actual + 2):
-            if expression.evaluate({**self.sizes, symbol: candidate}) == actual:
-                fits.append(candidate)
-                if len(fits) > 1:
-                    return False
-        if len(fits) == 1:
-            self._bind(symbol, fits[0], value)
-        return len(fits) == 1
-
-    def _bind(self, symbol: str, size: int, value: str) -> None:
-        self.sizes[symbol] = size
-        self.producers[symbol] = value
+        found = solved(dim, actual, self.sizes)
+        if found is not None:
+            symbol, size = found
+            self.sizes[symbol] = size
+            self.producers[symbol] = value
+        return found is not None
 
     def evaluate(self, dim: str) -> int | None:
         """Value of an expression, or ``None`` while a symbol is unbound."""
-        from yobx.onnx_optim import OptimDim
-
-        expression = OptimDim(dim)
-        if not expression.symbols() <= self.sizes.keys():
-            return None
-        return int(expression.evaluate(self.sizes))
+        return size_of(dim, self.sizes)
 
 
 def prove(

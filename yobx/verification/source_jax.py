@@ -70,6 +70,7 @@ class JaxSource:
         self._function: Callable[..., Any] = exported.call if exported else self._call
         self._kwargs = keywords
         self._converted: onnx.ModelProto | None = None
+        self._admitted: Any = None
         self._lines: dict[str, str] = {}
 
     def convert(self, args: tuple[Any, ...], options: Mapping[str, Any]) -> onnx.ModelProto:
@@ -78,6 +79,7 @@ class JaxSource:
 
         self._kwargs = options.get("kwargs")
         self._converted = to_onnx(self.model, args, **options)
+        self._admitted = _admission(self.model, args, options)
         return self._converted
 
     def run(
@@ -91,6 +93,8 @@ class JaxSource:
         arrays, named = jax.tree.map(
             lambda leaf: jnp.asarray(leaf) if is_tensor(leaf) else leaf, (args, given)
         )
+        if self._admitted is not None:
+            self._admitted.call(*filter(is_tensor, jax.tree.leaves((arrays, named))))
         return self._named(self._function(*arrays, **named))
 
     def _named(self, result: Any) -> list[NamedArray]:
@@ -124,11 +128,8 @@ class JaxSource:
         if not _is_exported(exported):
             return None
         specs = [_described(aval) for aval in exported.in_avals]
-        sizes = (d.dim_param for s in specs for d in s.type.tensor_type.shape.dim)
         args, kwargs = jax_tree.unflatten(exported.in_tree, specs)
-        if kwargs or not all(size.isidentifier() for size in sizes if size):
-            return None
-        return tuple(args)
+        return None if kwargs else tuple(args)
 
     def intermediates(
         self, args: tuple[Any, ...], names: Sequence[str], options: Mapping[str, Any]
@@ -181,6 +182,35 @@ class JaxSource:
     def user_line(self, origin: Origin, args: tuple[Any, ...], options: Mapping[str, Any]) -> str:
         """The user's line of a value; known once `intermediates` has run."""
         return self._lines.get(origin.value, "")
+
+
+def _admission(model: Any, args: tuple[Any, ...], options: Mapping[str, Any]) -> Any:
+    """A function that JAX refuses to call with sizes that break what it may assume of them.
+
+    The model itself runs with such sizes too, and would be compared where nothing is promised.
+    ``None`` where nothing is assumed, or by an exported function, which refuses by itself.
+    """
+    import jax
+    from jax import export
+
+    from yobx.jax.arguments import (
+        abstract_arrays,
+        name_leaves,
+        read_call,
+        resolve_shapes,
+        scope_constraints,
+        symbolic_scopes,
+    )
+
+    if _is_exported(model):
+        return None
+    call = read_call(args, options.get("kwargs"))
+    constraints = tuple(options.get("constraints") or ())
+    if not constraints and not any(map(scope_constraints, symbolic_scopes(call))):
+        return None
+    names = name_leaves(model, list(call.leaves.values()), options.get("input_names"))
+    shapes = resolve_shapes(options.get("dynamic_shapes"), call, names)
+    return export.export(jax.jit(lambda *_: 0))(*abstract_arrays(call, shapes, constraints))
 
 
 def _is_exported(model: Any) -> bool:

@@ -1,0 +1,79 @@
+"""Sizes that are written as symbols, or as expressions of them such as ``2*n + 1``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from itertools import pairwise
+
+from yobx.errors import ShapeError
+from yobx.onnx_optim import OptimDim
+
+__all__ = ["size_of", "solve", "solved", "symbols_of"]
+
+# Where a size that does not grow for ever, as `n % 7`, has fallen back.
+_FAR = (10_007, 1_000_003)
+
+
+def symbols_of(dim: str) -> list[str]:
+    """The symbols of a size, sorted."""
+    return sorted(OptimDim(dim).symbols())
+
+
+def size_of(dim: str, sizes: Mapping[str, int]) -> int | None:
+    """The value of a size; ``None`` while a symbol has none, or where a divisor is zero."""
+    expression = OptimDim(dim)
+    if not expression.symbols() <= sizes.keys():
+        return None
+    try:
+        return int(expression.evaluate(sizes))
+    except ShapeError:
+        return None
+
+
+def solved(dim: str, actual: int, sizes: Mapping[str, int]) -> tuple[str, int] | None:
+    """The only symbol of a size that has no value, with the one value that fits.
+
+    Sizes such as ``n//2`` fit several values and ``n % 7`` endlessly many, so only those that grow
+    with the symbol, such as ``3*n - 2``, are solved.
+
+    Args:
+        dim: The size as it is written.
+        actual: What it is.
+        sizes: Values of symbols.
+
+    Returns:
+        Symbol and value; ``None`` when several symbols have no value, or when it is not known
+        that exactly one value fits.
+    """
+    unbound = [symbol for symbol in symbols_of(dim) if symbol not in sizes]
+    if len(unbound) != 1:
+        return None
+    symbol = unbound[0]
+    if dim == symbol:
+        return symbol, actual
+    # The value is found by trying, in a range that a size with a subtraction needs.
+    tried = range(2 * actual + abs(size_of(dim, {**sizes, symbol: 0}) or 0) + 2)
+    found = [size_of(dim, {**sizes, symbol: at}) for at in (*tried, *_FAR)]
+    if any(a is None or b is None or a >= b for a, b in pairwise(found)):
+        return None
+    return (symbol, found.index(actual)) if actual in found[: len(tried)] else None
+
+
+def solve(pairs: Iterable[tuple[str, int]]) -> dict[str, int]:
+    """Values of the symbols of sizes that are known.
+
+    Args:
+        pairs: Sizes as they are written, with what they are; of contradictory ones the first one
+            counts, and one that is a symbol counts before expressions.
+
+    Returns:
+        The values that can be told, in the order in which they were.
+    """
+    found: dict[str, int] = {}
+    waiting = sorted(dict.fromkeys(pairs), key=lambda pair: symbols_of(pair[0]) != [pair[0]])
+    while True:
+        answers = [solved(dim, actual, found) for dim, actual in waiting]
+        fresh = next((answer for answer in answers if answer is not None), None)
+        if fresh is None:
+            return found
+        found[fresh[0]] = fresh[1]
