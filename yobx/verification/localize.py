@@ -564,8 +564,9 @@ def _node_alone(
     exact = evaluate(part, feeds)
     if exact is None or np.shape(exact) != ours.shape:
         return None
-    alone = Sensitivity(part, sensitivity.tolerances, sensitivity.provider, sensitivity.seed)
-    allowance = alone.strict(name, ours.dtype, exceptions=False)
+    plain = replace(sensitivity.tolerances, exceptions=())
+    alone = Sensitivity(part, plain, sensitivity.provider, sensitivity.seed)
+    allowance = alone.strict(name, ours.dtype)
     if allowance is None:
         allowance = alone.measure(feeds, {name: ours}, [name])[name]
     want = np.asarray(exact).astype(ours.dtype)

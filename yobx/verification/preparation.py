@@ -13,6 +13,7 @@ import onnx
 
 from yobx.errors import ArgumentError, ShapeError, TraceError, YobxError
 from yobx.onnx_optim import ShapesContext, infer_shapes
+from yobx.onnx_optim.model_io import subgraphs as all_graphs
 from yobx.verification.arguments import (
     as_tuple,
     in_precision,
@@ -22,6 +23,7 @@ from yobx.verification.arguments import (
 )
 from yobx.verification.boundary import Attempt, with_place
 from yobx.verification.called_functions import inlined
+from yobx.verification.environment import versions
 from yobx.verification.evidence import CheckResult
 from yobx.verification.findings import Outcome
 from yobx.verification.inner_values import Collector, collector
@@ -226,7 +228,9 @@ def _load(
         casts = narrowing_casts(observed)
         if isinstance(source, NarrowSource) and casts:
             narrow = source.narrow_values(args, options.conversion(), casts)
-        sensitivity = Sensitivity(observed, tolerances, options.provider, options.seed, narrow)
+        table = tolerances.applying(options.provider, source.framework)
+        report.notes += table.outdated(_operators(observed), versions())
+        sensitivity = Sensitivity(observed, table, options.provider, options.seed, narrow)
         return Prepared(
             source=source,
             model=model,
@@ -240,6 +244,10 @@ def _load(
             inner=_inner(observed, options, phases),
         )
     raise EndOfCheckError
+
+
+def _operators(model: onnx.ModelProto) -> set[str]:
+    return {node.op_type for graph in all_graphs([model.graph]) for node in graph.node}
 
 
 def _inner(

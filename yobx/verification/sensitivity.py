@@ -27,6 +27,7 @@ from typing import Any
 import numpy as np
 import onnx
 from numpy.typing import NDArray
+from onnx import helper
 
 from yobx.verification.comparison import Allowance, ulp_allowance
 from yobx.verification.dtypes import epsilon_half, is_float, spacing, widen
@@ -35,6 +36,7 @@ from yobx.verification.inner_values import Collector
 from yobx.verification.noise import noisy_model
 from yobx.verification.runner import LoadError, RunError, Session, exposed
 from yobx.verification.tolerances import Tolerances
+from yobx.verification.value_types import ValueType, value_types
 
 __all__ = ["Sensitivity"]
 
@@ -45,7 +47,7 @@ class Sensitivity:
 
     Args:
         model: The converted model.
-        tolerances: The tolerance table.
+        tolerances: The tolerance table, with the exceptions that apply.
         provider: Execution provider.
         seed: Seed of the noise.
         narrow: Results of casts which end an operation of the source in 16 bits.
@@ -61,6 +63,7 @@ class Sensitivity:
     narrow: frozenset[str] = frozenset()
     notes: list[str] = field(default_factory=list)
     _classes: dict[str, ValueClass] | None = None
+    _types: dict[str, ValueType] | None = None
     _session: Session | None = None
     _all: bool = False
     _amplification: float = 1.0
@@ -72,25 +75,39 @@ class Sensitivity:
             self._classes = classify(self.model, self.tolerances)
         return self._classes.get(name, ValueClass())
 
-    def strict(
-        self, name: str, dtype: np.dtype[Any], *, exceptions: bool = True
-    ) -> Allowance | None:
+    def strict(self, name: str, dtype: np.dtype[Any]) -> Allowance | None:
         """The allowance of a value behind at most one inexact operator: none is measured."""
         found = self.value_class(name)
-        scale = self.tolerances.scale
         if found.depth == 0:
             return ulp_allowance(f"exact ({_words('exact')})", 0.0, zero_sign=found.zero_sign)
         if found.depth == 1 and found.label in {"rounded", "transcendental"} and is_float(dtype):
-            absolute = self.tolerances.absolute(found.op_type, dtype.name, self.provider) * scale
-            absolute = absolute if exceptions else 0.0
-            ulp = self.tolerances.units(
-                found.label, dtype.name, found.op_type if exceptions else "", self.provider
-            )
+            direct = found.op_type if self._computed_in(found, dtype) else ""
+            absolute = self.tolerances.absolute(direct, dtype.name) * self.tolerances.scale
+            ulp = self.tolerances.units(found.label, dtype.name, direct)
             rule = f"{ulp:g} ULP ({found.label}: {found.op_type})"
             if absolute:
                 rule += f" or {absolute:.1e} absolute (documented exception)"
             return Allowance(rule, np.asarray(absolute), ulp, zero_sign=found.zero_sign)
         return None
+
+    def _computed_in(self, found: ValueClass, dtype: np.dtype[Any]) -> bool:
+        """Whether the one inexact operator of a value computes, in the source, in that dtype.
+
+        One that is computed in another dtype and cast later is not what an exception tells of.
+        """
+        if all(e.op != found.op_type for e in self.tolerances.exceptions):
+            return False
+        if self._types is None:
+            self._types = value_types(self.model)
+        operator = self.model.graph.node[found.inexact]
+        result = operator.output[0]
+        if operator.domain not in {"", "ai.onnx"}:
+            return False
+        kinds = {self._types[result].dtype} if result in self._types else set()
+        for node in self.model.graph.node:
+            if node.input[:1] == [result] and not self.narrow.isdisjoint(node.output):
+                kinds.add(self._types[node.output[0]].dtype)
+        return helper.np_dtype_to_tensor_dtype(dtype) in kinds
 
     def chosen(self, name: str, dtype: np.dtype[Any], rule: str) -> Allowance | None:
         """The allowance by a rule of the caller; `None` when it is to be measured.
@@ -148,7 +165,6 @@ class Sensitivity:
         twin, self._amplification, _ = noisy_model(
             inner.model,
             self.tolerances,
-            provider=self.provider,
             seed=self.seed,
             clean={**values, **clean},
             narrow=self.narrow,
@@ -176,7 +192,6 @@ class Sensitivity:
             twin, self._amplification, _ = noisy_model(
                 self.model,
                 self.tolerances,
-                provider=self.provider,
                 seed=self.seed,
                 clean=clean,
                 narrow=self.narrow,

@@ -6,7 +6,7 @@ import functools
 import math
 import numbers
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
@@ -28,16 +28,25 @@ class ToleranceException:
         op: ONNX operator.
         dtype: Dtype it applies to.
         provider: Execution provider it applies to.
-        absolute: Absolute error allowed on the operator's output.
-        ulp: Units in the last place allowed, where that is more than its class allows.
+        side: Which side is less exact than the class of the operator: ``runtime``,
+            ``source`` or ``both``.
+        source: The only source it applies to, ``""`` for all.
+        versions: Package -> version that it was measured with.
+        absolute: Absolute error allowed on the operator's direct result.
+        ulp: Units in the last place allowed there, where that is more than its class allows.
+        rms: Root mean square of that error, which the noise of a model adds.
         reason: Why.
     """
 
     op: str
     dtype: str
     provider: str
+    side: str
+    source: str
+    versions: Mapping[str, str]
     absolute: float
     ulp: float
+    rms: float
     reason: str
 
 
@@ -102,19 +111,39 @@ class Tolerances:
         """Whether the table names the operator."""
         return domain in {"", "ai.onnx"} and op_type in self.classes
 
-    def units(self, label: str, dtype: str, op_type: str = "", provider: str = "") -> float:
+    def units(self, label: str, dtype: str, op_type: str = "") -> float:
         """Units in the last place that a class, or an exception of an operator, allows."""
         usual = self.narrow.get(label, {}).get(dtype, self.ulp[label])
-        told = (e.ulp for e in self._told(op_type, dtype, provider))
-        return max((usual, *told)) * self.scale
+        return max((usual, *(e.ulp for e in self._told(op_type, dtype)))) * self.scale
 
-    def absolute(self, op_type: str, dtype: str, provider: str) -> float:
-        """Absolute error a documented exception allows on the operator's output, else 0."""
-        return max((e.absolute for e in self._told(op_type, dtype, provider)), default=0.0)
+    def absolute(self, op_type: str, dtype: str) -> float:
+        """Absolute error a documented exception allows on the operator's direct result, else 0."""
+        return max((e.absolute for e in self._told(op_type, dtype)), default=0.0)
 
-    def _told(self, op_type: str, dtype: str, provider: str) -> list[ToleranceException]:
-        wanted = (op_type, dtype, provider)
-        return [e for e in self.exceptions if (e.op, e.dtype, e.provider) == wanted]
+    def deviation(self, op_type: str, dtype: str) -> float:
+        """Root mean square of the error of a documented exception, else 0."""
+        return max((e.rms for e in self._told(op_type, dtype)), default=0.0)
+
+    def _told(self, op_type: str, dtype: str) -> list[ToleranceException]:
+        return [e for e in self.exceptions if (e.op, e.dtype) == (op_type, dtype)]
+
+    def applying(self, provider: str, framework: str) -> Tolerances:
+        """The same table with those exceptions alone that apply to a provider and a source."""
+        source = "tensorflow" if framework == "keras" else framework
+        kept = (e for e in self.exceptions if e.provider == provider)
+        return replace(self, exceptions=tuple(e for e in kept if e.source in {"", source}))
+
+    def outdated(self, operators: Iterable[str], versions: Mapping[str, str]) -> list[str]:
+        """Sentences on exceptions for some operators that other versions were measured with."""
+        met = set(operators)
+        found = (
+            f"the documented exception of {e.op} in {e.dtype} was measured with {package} "
+            f"{measured}; here is {versions.get(package, 'none')}"
+            for e in self.exceptions
+            for package, measured in e.versions.items()
+            if e.op in met and versions.get(package) != measured
+        )
+        return list(dict.fromkeys(found))
 
     def scaled(self, scale: object) -> Tolerances:
         """The same table with every float allowance multiplied.
@@ -163,6 +192,25 @@ def _shipped() -> Tolerances:
     return _parse(tomllib.loads(text))
 
 
+def _exception(row: Mapping[str, Any]) -> ToleranceException:
+    if row["side"] not in {"runtime", "source", "both"}:
+        raise KeyError(f"exception of {row['op']}: side is runtime, source or both")
+    if ("source" in row) != (row["side"] == "source"):
+        raise KeyError(f"exception of {row['op']}: the name of a source goes with side = source")
+    return ToleranceException(
+        op=row["op"],
+        dtype=row["dtype"],
+        provider=row["provider"],
+        side=row["side"],
+        source=row.get("source", ""),
+        versions=dict(row["versions"]),
+        absolute=float(row.get("absolute", 0.0)),
+        ulp=float(row.get("ulp", 0.0)),
+        rms=float(row.get("rms", 0.0)),
+        reason=row["reason"],
+    )
+
+
 def _parse(data: Mapping[str, Any]) -> Tolerances:
     classes: dict[str, str] = {}
     for label in ("exact", "rounded", "composite", "contraction"):
@@ -171,17 +219,7 @@ def _parse(data: Mapping[str, Any]) -> Tolerances:
                 raise KeyError(f"{op_type} is listed twice")
             classes[op_type] = label
     model = data["model"]
-    exceptions = tuple(
-        ToleranceException(
-            e["op"],
-            e["dtype"],
-            e["provider"],
-            float(e.get("absolute", 0.0)),
-            float(e.get("ulp", 0.0)),
-            e["reason"],
-        )
-        for e in data.get("exception", ())
-    )
+    exceptions = tuple(map(_exception, data.get("exception", ())))
     return Tolerances(
         ulp={name: float(row["ulp"]) for name, row in data["class"].items() if "ulp" in row},
         narrow={
