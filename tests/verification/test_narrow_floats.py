@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -21,6 +22,7 @@ from yobx.verification.check import run_check
 from yobx.verification.noise import narrowing_casts
 from yobx.verification.source_jax import JaxSource
 from yobx.verification.source_tensorflow import TensorFlowSource
+from yobx.verification.value_types import value_types
 
 X = np.random.default_rng(0).normal(size=(4, 8)).astype(np.float32)
 
@@ -250,3 +252,82 @@ def test_casts_that_end_an_operation() -> None:
         }"""
     )
     assert narrowing_casts(model) == {"a": "float16"}
+
+
+# ---- faults of a few units in one layer ---------------------------------------------------------
+
+#: Units in the last place (of 1.0) by which every element of one value is off, by the activation of
+#: the network: what rounding alone may do to the whole of it hides fewer.
+UNITS = {"relu": 3, "tanh": 6, "gelu": 6}
+_16_BITS = frozenset({TensorProto.FLOAT16, TensorProto.BFLOAT16})
+
+
+def narrow_results(model: onnx.ModelProto) -> list[str]:
+    """Results of operations in 16 bits: of casts which end one, or of the operations themselves."""
+    types = {name: found.dtype for name, found in value_types(model).items()}
+    native = [
+        node.output[0]
+        for node in model.graph.node
+        if node.op_type != "Cast" and types.get(node.output[0]) in _16_BITS
+    ]
+    return list(narrowing_casts(model)) + native
+
+
+def off_by(
+    convert: Callable[..., onnx.ModelProto], units: float, place: int
+) -> Callable[..., onnx.ModelProto]:
+    """A `to_onnx` whose model multiplies one of its 16-bit results by ``1 + units * eps``."""
+
+    def changed(*args: Any, **options: Any) -> onnx.ModelProto:
+        model = convert(*args, **options)
+        nodes = list(model.graph.node)
+        kind = value_types(model)
+        name = narrow_results(model)[place]
+        at = next(i for i, node in enumerate(nodes) if name in node.output)
+        dtype = helper.tensor_dtype_to_np_dtype(kind[name].dtype)
+        factor = np.float32(1.0 + units * float(ml_dtypes.finfo(dtype).eps))
+        nodes[at].output[0] = "right"
+        fault = [
+            helper.make_node("Cast", ["right"], ["wide"], to=TensorProto.FLOAT),
+            helper.make_node(
+                "Constant", [], ["factor"], value=onnx.numpy_helper.from_array(factor)
+            ),
+            helper.make_node("Mul", ["wide", "factor"], ["wrong"]),
+            helper.make_node("Cast", ["wrong"], [name], to=kind[name].dtype),
+        ]
+        del model.graph.node[:]
+        model.graph.node.extend([*nodes[: at + 1], *fault, *nodes[at + 1 :]])
+        return model
+
+    return changed
+
+
+def of_jax(activation: str) -> Callable[..., Any]:
+    rng = np.random.default_rng(1)
+    first, second = (jnp.asarray(rng.normal(size=s) / 3, jnp.bfloat16) for s in ((8, 16), (16, 4)))
+    act = {"relu": jax.nn.relu, "tanh": jnp.tanh, "gelu": jax.nn.gelu}[activation]
+    return lambda x: act(x.astype(jnp.bfloat16) @ first) @ second
+
+
+@pytest.mark.parametrize("activation", list(UNITS))
+@pytest.mark.parametrize("policy", ["mixed_float16", "mixed_bfloat16", "float32"], indirect=True)
+def test_a_fault_of_a_few_units_in_one_layer_is_caught(
+    policy: str, activation: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The policy float32 stands for a JAX function in bfloat16."""
+    import yobx.jax
+    import yobx.tensorflow
+
+    front_end = yobx.jax if policy == "float32" else yobx.tensorflow
+    model = of_jax(activation) if policy == "float32" else network(activation)
+    convert = front_end.to_onnx
+    places = len(narrow_results(convert(model, (X,))))
+    assert places >= 3
+    monkeypatch.setattr(front_end, "to_onnx", off_by(convert, 0.0, 0))
+    assert check_conversion(model, (X,)).passed
+    missed = []
+    for place, units in itertools.product(range(places), (UNITS[activation], -UNITS[activation])):
+        monkeypatch.setattr(front_end, "to_onnx", off_by(convert, units, place))
+        if check_conversion(model, (X,)).failed_phase != "values":
+            missed.append((place, units))
+    assert not missed

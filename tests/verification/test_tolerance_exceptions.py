@@ -90,7 +90,7 @@ class Sides:
         return max(f[0] for f in found), max(f[1] for f in found), max(f[2] for f in found)
 
 
-# ---- one number to one number ---------------------------------------------------------------------
+# ---- one number to one number -------------------------------------------------------------------
 
 _SELU_ALPHA, _SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
 
@@ -148,7 +148,7 @@ def unary(op: str, dtype: str) -> Sides:
     )
 
 
-# ---- one step of a recurrent operator --------------------------------------------------------------
+# ---- one step of a recurrent operator -----------------------------------------------------------
 
 UNITS, STEPS = 2, 20_000
 #: Gates of the operator, and the one that makes results small, with its range.
@@ -206,7 +206,7 @@ def sides_of(op: str, dtype: str) -> Sides:
     return unary(op, dtype) if op in UNARY else recurrent(op)
 
 
-# ---- the proof -----------------------------------------------------------------------------------
+# ---- the proof ----------------------------------------------------------------------------------
 
 
 def _only(op: str, dtype: str) -> Tolerances:
@@ -254,7 +254,7 @@ def test_exceptions_of_a_source_are_told_of_that_source() -> None:
         assert set(row["versions"]) == {"onnxruntime", row.get("source", "onnxruntime")}
 
 
-# ---- where they apply --------------------------------------------------------------------------------
+# ---- where they apply ---------------------------------------------------------------------------
 
 
 def test_an_exception_applies_to_its_source_and_provider() -> None:
@@ -343,14 +343,12 @@ def test_a_version_that_was_not_measured_is_told(monkeypatch: pytest.MonkeyPatch
         ({"source": "tensorflow"}, "the name of a source goes with side = source"),
     ],
 )
-def test_a_wrong_exception_is_refused(
-    change: dict[str, str], message: str, tmp_path: Path
-) -> None:
+def test_a_wrong_exception_is_refused(change: dict[str, str], message: str, tmp_path: Path) -> None:
     text = files("yobx.verification").joinpath("tolerances.toml").read_text(encoding="utf-8")
     head, row, rest = text.partition('op = "RNN"')
     block, blank, rest = rest.partition("\n\n")
     for key, value in change.items():
-        block = re.sub(rf'\n{key} = .*', "", block) + f'\n{key} = "{value}"'
+        block = re.sub(rf"\n{key} = .*", "", block) + f'\n{key} = "{value}"'
     path = tmp_path / "tolerances.toml"
     path.write_text(head + row + block + blank + rest, encoding="utf-8")
     with pytest.raises(ArgumentError, match=message):

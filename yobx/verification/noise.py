@@ -146,8 +146,9 @@ class _Noise:
     def _width(self, label: str, dtype: int) -> float:
         """Amplitude of relative noise, in halves of a unit in the last place."""
         usual = self.tolerances.noise.get(label, self.tolerances.noise["transcendental"])
-        usual = 0.0 if label == "exact" else usual
-        return min(usual, self.tolerances.narrow.get(label, {}).get(_NAMES[dtype], usual))
+        if label == "exact":
+            return 0.0
+        return self.tolerances.narrow_noise.get(label, usual) if dtype in _LOW else usual
 
     def _common_factor(self, last: onnx.NodeProto, output: str) -> onnx.NodeProto:
         """Scales the output by the noise that all factors of normalisations share."""

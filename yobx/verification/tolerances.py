@@ -72,6 +72,7 @@ class Tolerances:
         narrow: The same for dtypes that have a row of their own.
         factor: Factor of the contraction bound.
         noise: Noise amplitude by class, in `u`.
+        narrow_noise: The same in types of 16 bits, of those classes where it differs.
         runs: Noisy runs for each binding.
         elementwise: Measured standard deviations allowed for an element.
         inside: Factor on it for values that only tell where a fault is.
@@ -89,6 +90,7 @@ class Tolerances:
     narrow: Mapping[str, Mapping[str, float]]
     factor: float
     noise: Mapping[str, float]
+    narrow_noise: Mapping[str, float]
     runs: int
     elementwise: float
     inside: float
@@ -227,7 +229,8 @@ def _parse(data: Mapping[str, Any]) -> Tolerances:
             for name, row in data["class"].items()
         },
         factor=float(data["class"]["contraction"]["factor"]),
-        noise={name: float(value) for name, value in model["noise"].items()},
+        noise={k: float(value) for k, value in model["noise"].items() if k != "narrow"},
+        narrow_noise={k: float(value) for k, value in model["noise"]["narrow"].items()},
         runs=int(model["runs"]),
         elementwise=float(model["elementwise"]),
         inside=float(model["inside"]),
