@@ -37,6 +37,7 @@ SUBJECTS = (
     "rows_moves",
     "rows_numbers",
     "rows_rare",
+    "rows_sets",
 )
 
 #: Modules whose cases are many, and take paths of their own only by chance: for the night.

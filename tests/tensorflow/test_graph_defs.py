@@ -223,3 +223,16 @@ def test_functions_that_are_operations() -> None:
     logits = data(2, 6, 4)
     onx = to_onnx(tf.function(function), (logits,), dynamic_shapes=({},))
     agree(onx, [function(logits)], logits, rtol=1e-4)
+
+
+def test_inputs_that_state_their_shape_are_inputs(frozen: Any) -> None:
+    """``PlaceholderV2``, which TensorFlow wrote for a while."""
+    old = type(frozen)()
+    old.CopyFrom(frozen)
+    old.versions.producer = 20
+    for node in old.node:
+        if node.op == "Placeholder":
+            node.op = "PlaceholderV2"
+    onx = to_onnx(old, dynamic_shapes={"x": {0: "rows"}})
+    assert names_of(onx) == (["x", "bias"], ["sums", "scores"])
+    agree(onx, [X @ WEIGHTS + BIAS, tf.nn.softmax(X @ WEIGHTS)], X, BIAS)

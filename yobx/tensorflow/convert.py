@@ -256,7 +256,7 @@ def _convert_concrete_function(
     with conversion.active(), conversion.inside(function.graph, "", {}):
         taken = {*traced.names, *output_names}
         _declare_captures(g, traced, set(operations), conversion, taken)
-        total = sum(op.type not in {"Placeholder", "NoOp"} for op in operations)
+        total = sum(op.type not in {"Placeholder", "PlaceholderV2", "NoOp"} for op in operations)
         with progress.stage("converting"), progress.operations(total):
             convert_operations(g, function.outputs, conversion, local=False)
     conversion.tell_unknown()

@@ -92,7 +92,7 @@ def convert_operations(
     # A captured number is an input of its graph and a Const at the same time.
     given = {tensor.op.name for tensor in results[0].graph.inputs} if results else set()
     for op in operations:
-        if op.type in {"Placeholder", "NoOp"} or op.name in given:
+        if op.type in {"Placeholder", "PlaceholderV2", "NoOp"} or op.name in given:
             continue
         if op.type == "PlaceholderWithDefault":
             g.alias(op.outputs[0].name, op.inputs[0].name)

@@ -19,7 +19,7 @@ __all__ = ["check_convertible"]
 _MAX_PLACES = 4
 
 #: Handled by the walk itself.
-_BUILT_IN = {"Placeholder", "PlaceholderWithDefault", "NoOp"}
+_BUILT_IN = {"Placeholder", "PlaceholderV2", "PlaceholderWithDefault", "NoOp"}
 
 #: Operations that write to a variable or to a table.
 _WRITES = (

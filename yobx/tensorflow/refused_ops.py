@@ -142,8 +142,8 @@ CLASSES = (
         "ONNX has no sparse tensors at run time; those operations that give dense ones, or single "
         "parts of sparse ones, have converters.",
         r"(Add)?(Many)?Sparse.*|.*SparseToTensorsMap|TakeManySparse.*|.*CSR.*|CSR.*"
-        r"|DenseCountSparseOutput|.*SetOperation|SetSize|Ragged.*|DenseTo.*|.*TensorsMap"
-        r"|EditDistance|CompositeTensor.*|UnwrapDatasetVariant|WrapDatasetVariant",
+        r"|DenseCountSparseOutput|Ragged.*|.*TensorsMap"
+        r"|CompositeTensor.*|UnwrapDatasetVariant|WrapDatasetVariant",
     ),
     RefusedClass(
         "Recurrent layers of CUDA",
@@ -154,7 +154,7 @@ CLASSES = (
         "Not written yet",
         "ONNX could express them; nobody asked so far.",
         r"ApproxTopK|AudioSpectrogram|Mfcc|BandedTriangularSolve|BesselY[01]|Eig"
-        r"|CTCBeamSearchDecoder|DrawBoundingBoxes(V2)?|ExtractGlimpse|I?R?FFTND"
+        r"|CTCBeamSearchDecoder|ExtractGlimpse|I?R?FFTND"
         r"|Fused(Resize)?(And)?Pad.*|GenerateBoundingBoxProposals"
         r"|MatrixLogarithm|MatrixSquareRoot"
         r"|TensorListConcatLists|TensorListPushBackBatch",
