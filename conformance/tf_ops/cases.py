@@ -118,6 +118,7 @@ class Case:
         autograph: Whether the function holds Python loops and conditions on tensors.
         op_type: TensorFlow op type it is about, ``""`` if about several.
         refused: A piece of the error, if an attribute value cannot be converted.
+        domains: Domains besides the standard ones that the model may use.
         drawn: What holds for random values, which cannot agree.
     """
 
@@ -134,6 +135,7 @@ class Case:
     autograph: bool = False
     op_type: str = ""
     refused: str = ""
+    domains: tuple[str, ...] = ()
     drawn: Drawn | None = None
 
 
@@ -265,7 +267,9 @@ def check_mode(case: Case, mode: str, opset: int = 21) -> None:
     example = tuple(a.make(STATIC, rng) for a in case.args)
     function = tf.function(case.function, autograph=case.autograph)
     shapes = tuple(a.dynamic if mode == "dynamic" else {} for a in case.args)
-    model = to_onnx(function, example, dynamic_shapes=shapes, target_opset=opset)
+    domains = dict.fromkeys(case.domains, 1)
+    target: Any = {"": opset, **domains} if domains else opset
+    model = to_onnx(function, example, dynamic_shapes=shapes, target_opset=target)
     for sizes in case.bindings if mode == "dynamic" else (STATIC,):
         _run(case, model, sizes, mode)
 

@@ -1,4 +1,4 @@
-"""Rows of operations on sets and sequences in sparse tensors, and of boxes in images."""
+"""Rows of operations on sets and sequences in sparse tensors, boxes in images, parts of text."""
 
 from __future__ import annotations
 
@@ -79,7 +79,23 @@ BOXES = [
           only=("T",) if depth == 3 and count == 2 else (), options={"bindings": _SOME})
       for depth in (3, 1, 4) for count in (2, 0)),
 ]  # fmt: skip
-ROWS = [*SETS, *DISTANCES, *BOXES]
+_OWN: dict[str, Any] = {"bindings": EMPTY, "domains": ("com.microsoft",)}
+TEXT = Arg("string", ("n", 3), values=("hello", "d\u00e9j\u00e0 vu", "xy z", "\u65e5\u672c\u8a9e"))
+PLAIN = Arg("string", ("n", 3), values=("hello", "a\nb cd", "xyz", "0123456789"))
+PARTS = [
+    Row("StringLength", {"input": TEXT}, {"unit": "BYTE"}, options=_OWN),
+    *(Row("Substr", {"input": PLAIN, "pos": Arg("int32", (3,), values=(0, 1, -2)),
+          "len": Arg("int32", (3,), values=(2, 0, 9))}, {"unit": unit}, tag=unit, options=_OWN)
+      for unit in ("BYTE", "UTF8_CHAR")),
+    *(Row("Substr", {"input": TEXT, "pos": np.int64(start), "len": np.int64(size)},
+          {"unit": "UTF8_CHAR"}, tag=f"{start}{size}", only=(), options=_OWN)
+      for start, size in ((0, 2), (1, 100), (-3, 2), (2, -1))),
+    *(Row("Substr", {"input": Arg("string", ("n", 1), values=("hello", "xyz")),
+          "pos": np.int32(start), "len": np.int32(-1)}, {"unit": "BYTE"}, tag=f"all{start}",
+          only=(), options=_OWN)
+      for start in (0, 3)),
+]  # fmt: skip
+ROWS = [*SETS, *DISTANCES, *BOXES, *PARTS]
 
 
 def cases() -> list[Case]:

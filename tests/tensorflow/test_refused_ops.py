@@ -32,8 +32,8 @@ def test_other_names_have_no_class() -> None:
 
 
 def test_the_error_says_why() -> None:
-    function = tf.function(lambda x: tf.strings.substr(x, 0, 1))
-    with pytest.raises(UnsupportedOpError, match="onnxruntime-extensions has StringLength"):
+    function = tf.function(lambda x: tf.strings.to_hash_bucket_fast(x, 3))
+    with pytest.raises(UnsupportedOpError, match="StringHashFast for StringToHashBucketFast"):
         to_onnx(function, (np.array(["a"], object),))
 
 

@@ -17,7 +17,10 @@ from .looping import counted, repeated
 from .shapes import scalar
 
 __all__ = [
+    "MICROSOFT",
     "WHITESPACE",
+    "byte_sizes",
+    "characters",
     "joined_columns",
     "replace",
     "replace_runs",
@@ -32,6 +35,8 @@ WHITESPACE = " \t\n\v\f\r"
 _ZERO = np.array([0], np.int64)
 _ONE = np.array([1], np.int64)
 _TURNS = 2**62
+#: The domain of onnxruntime's own operators, which callers must allow.
+MICROSOFT = "com.microsoft"
 
 
 def _text(value: str) -> np.ndarray[Any, Any]:
@@ -79,6 +84,35 @@ def joined_columns(g: GraphBuilder, parts: str, first: str | None = None) -> str
 
     width = scalar(g, g.op.Shape(parts, start=1, end=2))
     return counted(g, width, [start], turn)[0]
+
+
+def characters(g: GraphBuilder, x: str) -> tuple[str, str]:
+    """Cut strings into characters, with an operator of onnxruntime's own domain.
+
+    Args:
+        g: Builder.
+        x: Strings `(n,)`.
+
+    Returns:
+        The characters `(n, w)`, and which of them are there, behind which there is anything.
+    """
+    # No strings are no matrix, so that one is added and taken away again.
+    every = g.op.Concat(x, np.array([""], object), axis=0)
+    cut = g.op.Tokenizer(
+        every, mark=0, mincharnum=1, pad_value="none", separators=[""], domain=MICROSOFT
+    )
+    kept = g.op.Slice(cut, _ZERO, np.array([-1], np.int64), _ZERO)
+    return str(kept), str(g.op.RegexFullMatch(kept, pattern="(?s)."))
+
+
+def byte_sizes(g: GraphBuilder, letters: str, there: str) -> str:
+    """Return how many bytes of UTF-8 each character takes, int64; none where there is none."""
+    total = cast(g, there, np.int64)
+    for first in ("80", "800", "10000"):
+        pattern = rf"[\x{{{first}}}-\x{{10FFFF}}]"
+        wider = cast(g, g.op.RegexFullMatch(letters, pattern=pattern), np.int64)
+        total = str(g.op.Add(total, wider))
+    return total
 
 
 def _numbers(g: GraphBuilder, pieces: str) -> str:

@@ -113,12 +113,6 @@ CLASSES = (
         r"StringToHashBucket.*|Fingerprint|.*Cross(Hashed|V2)?",
     ),
     RefusedClass(
-        "Lengths and parts of text",
-        "ONNX strings have no characters. onnxruntime-extensions has StringLength for "
-        "StringLength and StringSlice for Substr (domain ai.onnx.contrib).",
-        r"StringLength|Substr",
-    ),
-    RefusedClass(
         "Text that ONNX cannot express",
         "Neither onnxruntime nor onnxruntime-extensions has an operator for it: do it in front of "
         "the model.",

@@ -50,6 +50,7 @@ _MODULES = (
     "special",
     "spectral",
     "strings",
+    "substrings",
     "tables",
     "tensor_list",
     "tokens",
