@@ -37,3 +37,14 @@ def test_merged(body: str) -> None:
 )
 def test_kept(body: str) -> None:
     assert "HardSigmoid" not in merge(body)
+
+
+def test_float64_is_kept() -> None:
+    """A factor of float32 is another one."""
+    before = parse(
+        """g (double[n, 3] x) => (double[n, 3] y) <double six = {6}, double zero = {0}> {
+            b = Clip (x, zero, six)
+            y = Div (b, six)
+        }"""
+    )
+    assert kinds(apply(before, merge_clips, merge_hard_sigmoid)) == {"Clip": 1, "Div": 1}

@@ -44,6 +44,15 @@ def test_spellings(body: str) -> None:
     assert merge(body) == {"LayerNormalization": 1}
 
 
+def test_float64_is_kept() -> None:
+    """An epsilon of float32 is another one."""
+    before = parse(
+        f"""g (double[n, 4, 6] x) => (double[n, 4, 6] y) <int64[1] last = {{-1}},
+            double eps = {{0.001}}> {{ {MOMENTS.replace("{axes}", "last")} y = Div (d, s) }}"""
+    )
+    assert "LayerNormalization" not in kinds(apply(before, merge_layer_norm, remove_dead_code))
+
+
 def test_two_axes() -> None:
     assert merge("z = Div (d, s)\n w = Mul (z, rows)\n y = Add (w, beta)", "two") == {
         "LayerNormalization": 1
