@@ -36,6 +36,44 @@ def test_nodes_that_do_nothing(node: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("node", "goes"),
+    [
+        ("Add (a, zero)", True),
+        ("Add (zero, a)", True),
+        ("Sub (a, zero)", True),
+        ("Mul (a, one)", True),
+        ("Mul (one, a)", True),
+        ("Sub (zero, a)", False),
+        ("Add (a, one)", False),
+        ("Mul (a, zero)", False),
+        ("Add (a, wide)", False),
+    ],
+)
+def test_neutral_elements_of_integers(node: str, goes: bool) -> None:
+    before = parse(
+        f"""g (int32[n] x) => (int32[m, n] y)
+            <int32 zero = {{0}}, int32[1] one = {{1}}, int32[1, 1, 1] wide = {{0}}> {{
+            a = Neg (x)
+            b = {node}
+            c = Neg (b)
+            y = Reshape <allowzero: int = 0> (c, rows)
+        }}""".replace("<int32 zero", "<int64[2] rows = {1, -1}, int32 zero")
+    )
+    assert (len(apply(before, remove_identities).graph.node) == 3) == goes
+
+
+def test_neutral_elements_of_floats_are_kept() -> None:
+    before = parse(
+        """g (float[n] x) => (float[n] y) <float zero = {0}> {
+            a = Neg (x)
+            b = Add (a, zero)
+            y = Neg (b)
+        }"""
+    )
+    assert kinds(apply(before, remove_identities)) == {"Neg": 2, "Add": 1}
+
+
+@pytest.mark.parametrize(
     ("node", "kind"),
     [
         ("b = Cast <to: int = 11> (a)", "Cast"),

@@ -1,4 +1,4 @@
-"""Nodes that give back their input: Identity, Cast to the same type, empty Pad, ordered Gather."""
+"""Nodes that give back an input: Identity, Cast to the same type, empty Pad, integer plus 0."""
 
 from __future__ import annotations
 
@@ -20,21 +20,41 @@ __all__ = ["remove_identities"]
 
 
 def remove_identities(model: ir.Model) -> None:
-    """Removes nodes whose output is their first input, whatever the values are.
+    """Removes nodes whose output is one of their inputs, whatever the values are.
 
     Args:
         model: Model, changed in place.
     """
     for graph in graphs_of(model):
         for node in list(graph):
-            test = _DOES_NOTHING.get(node.op_type)
-            source = node.inputs[0] if node.inputs else None
-            if test is None or node.domain not in ("", "ai.onnx") or source is None:
+            if node.op_type not in _TESTED or node.domain not in ("", "ai.onnx"):
                 continue
             if any(output.uses() or output.is_graph_output() for output in node.outputs[1:]):
                 continue
-            if test(node) and GraphEditor.replace(node.outputs[0], source):
+            source = _given_back(node)
+            if source is not None and GraphEditor.replace(node.outputs[0], source):
                 graph.remove(node, safe=True)
+
+
+def _given_back(node: ir.Node) -> ir.Value | None:
+    """The input that a node gives back, if it surely does."""
+    if not node.inputs:
+        return None
+    neutral = _NEUTRAL.get(node.op_type)
+    if neutral is None:
+        return node.inputs[0] if _DOES_NOTHING[node.op_type](node) else None
+    first, second = node.inputs
+    if _repeats(second, neutral, first):
+        return first
+    return second if node.op_type != "Sub" and _repeats(first, neutral, second) else None
+
+
+def _repeats(value: ir.Value | None, number: int, other: ir.Value | None) -> bool:
+    """Whether a value is one integer, and broadcasts to the shape of another."""
+    if other is None or other.dtype is None or not other.dtype.is_integer():
+        return False
+    rank, constant = rank_of(value), scalar_constant(value)
+    return constant == number and rank is not None and rank <= (rank_of(other) or 0)
 
 
 def same_dims(first: ir.Value | None, second: ir.Value | None) -> bool:
@@ -169,3 +189,6 @@ _DOES_NOTHING: dict[str, Callable[[ir.Node], bool]] = {
     "Sum": _single,
     "Tile": _tile,
 }
+# Of integers alone: of floats, -0.0 + 0.0 is 0.0.
+_NEUTRAL = {"Add": 0, "Sub": 0, "Mul": 1}
+_TESTED = _DOES_NOTHING.keys() | _NEUTRAL.keys()

@@ -12,10 +12,13 @@ from typing import Any
 import numpy as np
 
 from yobx.errors import InternalError, OpOccurrence, UnsupportedDtypeError, UnsupportedOpError
+from yobx.onnx_optim import OptimDim
 from yobx.onnx_optim.tensor_type import tensor_type
 from yobx.xbuilder import GraphBuilder
 
 from . import ir
+from .dims import known_values
+from .floor_division import mark_floor_division
 from .fusion import fuse
 from .markers import stays_whole
 from .op import Op, part_type
@@ -105,6 +108,7 @@ def _prepare(
 
     register()
     if not module.is_prepared:
+        mark_floor_division(module)
         flatten_loops(module)
         fuse(module)
         module.is_prepared = True
@@ -268,6 +272,11 @@ class Scope:
                 return scope._values[value]
             scope = scope._parent
         raise InternalError(f"A value is read before it is made. Type: {value.type}.")
+
+    def known_scalar(self, value: ir.Value) -> OptimDim | None:
+        """The integer that a scalar is, as the shape engine knows it."""
+        known = known_values(self.g, self.get(value)[0].compact)
+        return None if known is None else known[0]
 
     def bind(self, value: ir.Value, parts: Parts) -> None:
         """State what stands for a value."""

@@ -55,6 +55,25 @@ CASES = [
     Case("tril", lambda x: jnp.tril(x[:, :, None] * x[:, None]), one, N),
     Case("slice", lambda x: x[:, 1:3], one, N, has=("Slice",), only=True),
     Case("strided slice", lambda x: x[::2, ::-1], one, N),
+    *(
+        Case(f"x[{name}]", cut, one, N, has=("Slice",), only=True)
+        for name, cut in {
+            "1:": lambda x: x[1:],
+            ":-1": lambda x: x[:-1],
+            "1:-1": lambda x: x[1:-1],
+            "2:-1": lambda x: x[2:-1],
+            ":3": lambda x: x[:3],
+            "-3:": lambda x: x[-3:],
+            "::2": lambda x: x[::2],
+            "1::2": lambda x: x[1::2],
+            "::-1": lambda x: x[::-1],
+        }.items()
+    ),
+    Case("x[::-2]", lambda x: x[::-2], one, N, has=("Slice",)),
+    Case("last row", lambda x: x[-1], one, N, has=("Slice", "Reshape"), only=True),
+    Case("halves", lambda x: (x[: x.shape[0] // 2], x[x.shape[0] // 2 :]), one, N),
+    Case("every third, late", lambda x: x[2::3], one, N),
+    Case("dynamic slice", lambda x: lax.dynamic_slice_in_dim(x, x.shape[0] - 1, 1), one, N),
     Case("slice to the end", lambda x: x[: x.shape[0]], one, N),
     Case("slice by size", lambda x: x.reshape(-1)[: 2 * x.shape[0] - 1], one, N),
     Case("pad", lambda x: lax.pad(x, 1.5, ((1, 2, 0), (0, 1, 0))), one, N),

@@ -50,14 +50,21 @@ def convert_iota(g: GraphBuilder, op: Op) -> Tensor:
     if size is not None:
         row: Any = g.make_initializer(None, np.arange(size).astype(kind.dtype))
     else:
-        stop = cast(g, g.op.Gather(op.x(), np.array(axis)), np.int64)
-        row = g.op.Range(np.array(0), stop, np.array(1))
+        row = g.op.Range(np.array(0), cast(g, _size(op, axis), np.int64), np.array(1))
         row = cast(g, row, kind.dtype)
     after = kind.rank - 1 - axis
     if after:
         row = g.op.Unsqueeze(row, np.arange(1, after + 1))
     covered = tuple(i == axis or d == 1 for i, d in enumerate(kind.shape))
     return Tensor(str(row), kind, covered, op.x() if op.inputs else None)
+
+
+def _size(op: Op, axis: int) -> str:
+    """One element of the vector of sizes; where that is a scalar reshaped, the scalar."""
+    made = op.source.operands[0].owner
+    if made is not None and made.name == "stablehlo.reshape" and not made.operands[0].tensor.rank:
+        return op.scope.get(made.operands[0])[0].compact
+    return str(op.g.op.Gather(op.x(), np.array(axis)))
 
 
 @register_stablehlo_op_converter("stablehlo.broadcast_in_dim", complex_parts="each")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from yobx.stablehlo.floor_division import FLOOR_DIVIDE, REMAINDER
 from yobx.stablehlo.markers import OPERATORS, stays_whole
 from yobx.stablehlo.op import Op
 from yobx.stablehlo.registry import get_stablehlo_op_converter, register_stablehlo_op_converter
@@ -27,6 +28,28 @@ def _register_markers() -> None:
             return found.converter(g, view) if found is not None else _inlined(op)
 
         register_stablehlo_op_converter(f"call.yobx_{word}")(converted)
+
+
+@register_stablehlo_op_converter(FLOOR_DIVIDE)
+def convert_floor_divide(g: GraphBuilder, op: Op) -> Any:
+    """``Div`` of a size by a positive constant; other numbers as JAX wrote it."""
+    view = Op(op.source, op.scope, op.inputs[-2:])
+    return view.emit.Div(*view.compacts()) if _of_a_size(view) else _inlined(op)
+
+
+@register_stablehlo_op_converter(REMAINDER)
+def convert_remainder(g: GraphBuilder, op: Op) -> Any:
+    """``Mod`` of a size by a positive constant; other numbers as JAX wrote it."""
+    view = Op(op.source, op.scope, op.inputs[-2:])
+    return view.emit.Mod(*view.compacts()) if _of_a_size(view) else _inlined(op)
+
+
+def _of_a_size(op: Op) -> bool:
+    dividend, divisor = op.values(0), op.static_ints(1)
+    if dividend is None or dividend[0] is None or divisor is None or divisor[0] <= 0:
+        return False
+    low = dividend[0].bounds()[0]
+    return low is not None and low >= 0
 
 
 def _inlined(op: Op) -> Any:

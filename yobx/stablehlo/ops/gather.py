@@ -8,12 +8,16 @@ from typing import Any
 import numpy as np
 
 from yobx.lowering.casts import to_int64
+from yobx.onnx_optim import OptimDim
 from yobx.stablehlo.dims import vector
 from yobx.stablehlo.op import Op
+from yobx.stablehlo.positions import counted_positions
 from yobx.stablehlo.registry import register_stablehlo_op_converter
+from yobx.stablehlo.spans import strided
 from yobx.xbuilder import GraphBuilder
 
 from .indexing import Plan, inverse, last_starts, start_vectors, window_index
+from .slicing import known_windows, sliced
 
 
 @register_stablehlo_op_converter("stablehlo.gather", complex_parts="each")
@@ -45,6 +49,10 @@ def convert_dynamic_gather(g: GraphBuilder, op: Op) -> str:
 def _one_window(op: Op) -> str:
     """A single window whose sizes are computed at run time: a ``Slice``."""
     g, numbers, rank = op.g, op.attr("dimension_numbers"), op.in_type().rank
+    dropped = np.array(numbers["collapsed_slice_dims"], dtype=np.int64)
+    known = _known_window(op)
+    if known is not None:
+        return str(g.op.Squeeze(known, dropped) if dropped.size else known)
     lengths = vector(g, op.x(2))
     place = inverse([*numbers["start_index_map"], *_absent(numbers["start_index_map"], rank)])
     given = to_int64(g, op.x(1))
@@ -56,8 +64,21 @@ def _one_window(op: Op) -> str:
     last = g.op.Sub(g.op.Shape(op.x()), lengths)
     starts = g.op.Min(g.op.Max(given, np.array(0)), last)
     window = g.op.Slice(op.x(), starts, g.op.Add(starts, lengths), np.arange(rank))
-    dropped = np.array(numbers["collapsed_slice_dims"], dtype=np.int64)
     return str(g.op.Squeeze(window, dropped) if dropped.size else window)
+
+
+def _known_window(op: Op) -> str | None:
+    """The window as a ``Slice`` with constant bounds, along the axes that are not taken whole."""
+    starts, lengths, sizes = op.flat_values(1), op.values(2), op.dims(0)
+    mapped = op.attr("dimension_numbers")["start_index_map"]
+    if lengths is None or starts is None:
+        return None
+    axes = [i for i in range(len(sizes)) if lengths[i] is None or lengths[i] != sizes[i]]
+    if not axes:
+        return op.x()
+    asked = [starts[mapped.index(i)] if i in mapped else OptimDim(0) for i in axes]
+    known = known_windows(op, axes, asked, [lengths[i] for i in axes])
+    return None if known is None else sliced(op, axes, *known)
 
 
 def _absent(axes: Sequence[int], rank: int) -> list[int]:
@@ -67,6 +88,9 @@ def _absent(axes: Sequence[int], rank: int) -> list[int]:
 def gather(op: Op, lengths: tuple[int, ...]) -> str:
     """Emit a gather whose slice sizes are numbers, or -1 for a whole axis."""
     g, numbers = op.g, op.attr("dimension_numbers")
+    counted = _counted(op, lengths)
+    if counted is not None:
+        return counted
     batch_rank = op.in_type(1).rank - (numbers["index_vector_dim"] < op.in_type(1).rank)
     plan, x, starts = _plan(op, lengths)
     if len(plan.index_map) == 1 and not plan.batching and plan.sizes == (1,):
@@ -74,6 +98,33 @@ def gather(op: Op, lengths: tuple[int, ...]) -> str:
     else:
         picked = _gather_nd(op, x, starts, plan, batch_rank)
     return _ordered(op, picked, plan, batch_rank)
+
+
+def _counted(op: Op, lengths: tuple[int, ...]) -> str | None:
+    """A ``Slice`` for elements at equal distances along one axis, all there are."""
+    numbers, sizes = op.attr("dimension_numbers"), op.dims(0)
+    if len(numbers["start_index_map"]) != 1 or numbers["index_vector_dim"] != 1:
+        return None
+    axis = numbers["start_index_map"][0]
+    whole = all(n in (-1, sizes[i]) for i, n in enumerate(lengths) if i != axis)
+    kept_in_place = [i for i in range(len(sizes)) if i != axis] == list(numbers["offset_dims"])
+    if list(numbers["collapsed_slice_dims"]) != [axis] or not whole or not kept_in_place:
+        return None
+    found = counted_positions(op.source.operands[1])
+    size, count = sizes[axis], op.dims(1)[0]
+    if found is None or size is None or count is None:
+        return None
+    start = OptimDim(0) if found.start is None else op.scope.known_scalar(found.start)
+    if start is None:
+        return None
+    step = found.step
+    if found.backwards:
+        start, step = start + step * (count - 1), -step
+    bounds = strided(size, start, step, count)
+    if bounds is None:
+        return None
+    first, last = (np.array([bound]) for bound in bounds)
+    return sliced(op, [axis], first, last, np.array([step]))
 
 
 def _plan(op: Op, lengths: tuple[int, ...]) -> tuple[Plan, str, Any]:

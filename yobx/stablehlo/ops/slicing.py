@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from yobx.onnx_optim import OptimDim
 from yobx.stablehlo.dims import dims_of, known_values, vector
 from yobx.stablehlo.op import Op
 from yobx.stablehlo.registry import register_stablehlo_op_converter
+from yobx.stablehlo.spans import moved_span, span, strided
 from yobx.stablehlo.tensor import Tensor
 from yobx.xbuilder import GraphBuilder
 
@@ -39,11 +41,35 @@ def convert_real_dynamic_slice(g: GraphBuilder, op: Op) -> Tensor | str:
     axes = [i for i in range(op.in_type().rank) if not _is_whole(i, sizes, bounds)]
     if not axes:
         return op.inputs[0]
+    known = [_known_span(sizes, bounds, axis) for axis in axes]
+    spans = [s for s in known if s is not None]
+    if len(spans) == len(axes):
+        starts, limits, strides = (np.array(column) for column in zip(*spans, strict=True))
+        return sliced(op, axes, starts, limits, strides)
     if len(axes) == op.in_type().rank:
         starts, limits, strides = (vector(g, op.x(i)) for i in (1, 2, 3))
     else:
         starts, limits, strides = (_picked(g, op.x(i), axes) for i in (1, 2, 3))
     return str(g.op.Slice(op.x(), starts, limits, np.array(axes), strides))
+
+
+def sliced(op: Op, axes: list[int], starts: Any, limits: Any, strides: Any = None) -> str:
+    """Emit a ``Slice`` whose bounds are constants."""
+    steps = () if strides is None or set(strides.tolist()) == {1} else (strides,)
+    return str(op.g.op.Slice(op.x(), starts, limits, np.array(axes), *steps))
+
+
+def _known_span(sizes: Any, bounds: Any, axis: int) -> tuple[int, int, int] | None:
+    """Start, end and stride of an axis as constants."""
+    size, (start, limit, stride) = sizes[axis], (b[axis] if b is not None else None for b in bounds)
+    if size is None or start is None or limit is None or stride is None or not stride.is_int():
+        return None
+    step = stride.as_int()
+    if step == 1:
+        found = span(size, start, limit - start)
+    else:
+        found = strided(size, start, step, (limit - start).ceil_div(step))
+    return None if found is None else (*found, step)
 
 
 def _is_whole(axis: int, sizes: Any, bounds: Any) -> bool:
@@ -100,12 +126,44 @@ def convert_dynamic_slice(g: GraphBuilder, op: Op) -> Tensor | str:
     axes = [i for i, n in enumerate(lengths) if sizes[i] != n]
     if not axes:
         return op.inputs[0]
+    asked = [(op.values(1 + i) or (None,))[0] for i in axes]
+    known = known_windows(op, axes, asked, [OptimDim(lengths[i]) for i in axes])
+    if known is not None:
+        return sliced(op, axes, *known)
     room = [_room(g, op, i, lengths[i]) for i in axes]
     view = _StartsView(op, [1 + i for i in axes])
     starts = clamped_starts(view, 0, room)
     counts = np.array([lengths[i] for i in axes])
     ends = starts + counts if isinstance(starts, np.ndarray) else g.op.Add(starts, counts)
     return str(g.op.Slice(op.x(), starts, ends, np.array(axes)))
+
+
+def known_windows(
+    op: Op, axes: Sequence[int], starts: Sequence[OptimDim | None], counts: Sequence[Any]
+) -> tuple[Any, Any] | None:
+    """Constant starts and ends of blocks that are moved into the first operand.
+
+    Args:
+        op: Operation.
+        axes: Axes that are cut.
+        starts: Where each block is asked for, ``None`` where unknown.
+        counts: Its number of elements, ``None`` where unknown.
+
+    Returns:
+        Two arrays for ``Slice``; ``None`` if some bound is not known.
+    """
+    sizes = op.dims(0)
+    spans = []
+    for axis, start, count in zip(axes, starts, counts, strict=True):
+        size = sizes[axis]
+        if size is None or start is None or count is None:
+            return None
+        found = moved_span(size, start, count)
+        if found is None:
+            return None
+        spans.append(found)
+    first, last = zip(*spans, strict=True)
+    return np.array(first), np.array(last)
 
 
 class _StartsView(Op):
