@@ -8,18 +8,18 @@ known by an equation), the function is exported and the portable artifact is rea
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from yobx.stablehlo import ir
-from yobx.stablehlo.convert import needs_expansion
+from yobx.stablehlo.convert import joined_layer, needs_expansion
 from yobx.stablehlo.markers import keep_whole, says_something
 from yobx.stablehlo.reader import read_artifact, read_module
 
-__all__ = ["Program", "lower", "read_exported"]
+__all__ = ["Program", "lower", "read_exported", "results_of"]
 
 #: Attribute by which JAX tells the arguments of ``main`` that are sizes.
 _SIZE = "jax.global_constant"
@@ -165,3 +165,29 @@ def _fix_first(body: ir.Block, value: np.ndarray[Any, Any]) -> None:
     constant = ir.Operation("stablehlo.constant", [], {"value": value}, results=[argument])
     argument.owner, argument.index = constant, 0
     body.operations.insert(0, constant)
+
+
+def results_of(module: ir.Module) -> Iterator[tuple[str, str, str]]:
+    """Every result of a program, functions where they are called.
+
+    Args:
+        module: The program.
+
+    Yields:
+        The name stack of an operation, its name, and the element type of a result.
+    """
+    yield from _results(module, module.main.body, "")
+
+
+def _results(module: ir.Module, block: ir.Block, caller: str) -> Iterator[tuple[str, str, str]]:
+    for operation in block.operations:
+        layer = joined_layer(caller, operation)
+        callee = operation.attributes.get("callee") or operation.attributes.get("decomposition")
+        function = module.functions.get(callee) if isinstance(callee, str) else None
+        if function is not None:
+            yield from _results(module, function.body, layer)
+        for region in operation.regions:
+            yield from _results(module, region, caller)
+        for value in operation.results:
+            if value.type is not None:
+                yield layer, operation.name, value.type.dtype.name

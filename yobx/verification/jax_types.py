@@ -7,7 +7,7 @@ told apart by their order.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from itertools import groupby
 from typing import Any
 
@@ -35,8 +35,12 @@ def narrow_results(
     Returns:
         Those of the values whose operation gives that type in the program.
     """
+    from yobx.jax.program import results_of
+
     made: _Made = {}
-    for layer, name, kind in _results(module, module.main.body, ""):
+    for layer, name, kind in results_of(module):
+        if not kind.endswith(("float16", "float32")):
+            continue
         made.setdefault(layer.partition("/")[2], []).append((name, kind))
     nodes = [node for graph in all_graphs([model.graph]) for node in graph.node]
     runs: dict[tuple[str, str], list[set[str]]] = {}
@@ -63,20 +67,3 @@ def _place(node: onnx.NodeProto) -> tuple[str, str]:
     """Name stack without the outermost function, and operation, that a node came of."""
     layer, operation, *_ = origin_of(node) or ("", "")
     return layer.partition("/")[2], operation
-
-
-def _results(module: Any, block: Any, caller: str) -> Iterator[tuple[str, str, str]]:
-    """Every float result of an operation, with its name stack; functions where they are called."""
-    from yobx.stablehlo.convert import joined_layer
-
-    for operation in block.operations:
-        layer = joined_layer(caller, operation)
-        callee = operation.attributes.get("callee") or operation.attributes.get("decomposition")
-        function = module.functions.get(callee) if isinstance(callee, str) else None
-        if function is not None:
-            yield from _results(module, function.body, layer)
-        for region in operation.regions:
-            yield from _results(module, region, caller)
-        for value in operation.results:
-            if value.type is not None and value.type.dtype.name.endswith(("float16", "float32")):
-                yield layer, operation.name, value.type.dtype.name
