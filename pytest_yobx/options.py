@@ -6,7 +6,9 @@ Precedence: fixture argument, marker or the options a factory returns > flag > i
 from __future__ import annotations
 
 import difflib
+import functools
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -439,7 +441,9 @@ def _refuse_unknown(keywords: Mapping[str, Any], valid: list[str], what: str) ->
     unknown = [key for key in keywords if key not in valid]
     if unknown:
         usable = [name for name in valid if name not in _NOT_SETTABLE]
-        near = difflib.get_close_matches(unknown[0], usable, n=1)
+        word = re.split("[-_]", unknown[0])[-1].removesuffix("s")
+        close = functools.partial(difflib.get_close_matches, unknown[0], usable, n=1)
+        near = close(cutoff=0.8) or [n for n in usable if word and word in n] or close()
         hint = f" Did you mean {near[0]}?" if near else ""
         raise pytest.UsageError(
             f"yobx: unknown {what}: {unknown[0]}.{hint} Valid: {', '.join(usable)}"

@@ -48,7 +48,7 @@ def conclude(
 ) -> Verdict:
     """Judges the run and writes the reports asked for.
 
-    A folder that cannot be written is said in the summary.
+    A folder that cannot be written makes the run red: a baseline would be missing unnoticed.
 
     Args:
         config: Where what the summary shows is kept.
@@ -64,16 +64,19 @@ def conclude(
     if verdict.changes is not None:
         data["changes"] = verdict.changes.as_data()
     data["red"] = verdict.reasons
-    _write(config, data, settings)
+    lost = _write(config, data, settings)
+    if lost:
+        verdict.reasons.append(lost)
     return verdict
 
 
-def _write(config: pytest.Config, data: dict[str, Any], settings: Settings) -> None:
+def _write(config: pytest.Config, data: dict[str, Any], settings: Settings) -> str:
+    """Writes the reports asked for; what stops that is returned, as it makes the run red."""
     lines: list[str] = []
     config.stash[_WRITTEN] = lines
     kinds = [kind for kind in settings.report if kind != "none"]
     if not kinds:
-        return
+        return ""
     stem = "report"
     if settings.shard is not None:
         stem += f"-{settings.shard[0]}of{settings.shard[1]}"
@@ -91,14 +94,14 @@ def _write(config: pytest.Config, data: dict[str, Any], settings: Settings) -> N
             target.write_text(_page(data), encoding="utf-8")
             lines.append(f"html report  {shown_path(target).rstrip('/')}")
     except OSError as error:
-        lines.append(
-            f"reports could not be written to {settings.folder}: {error.strerror or error}"
-        )
+        why = error.strerror or error
+        return f"reports could not be written to {settings.folder}: {why}. This run is red."
     except ModuleNotFoundError as error:
         lines.append(
             f"no html report: {error.name} is not installed (in a clone of yobx: "
             "pip install '.[pytest]')"
         )
+    return ""
 
 
 def _page(data: dict[str, Any]) -> str:

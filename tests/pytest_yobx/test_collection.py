@@ -239,6 +239,43 @@ def test_an_unwritable_folder_does_not_hide_the_result(pytester):
     result.stdout.fnmatch_lines(["*artifacts could not be written*", "*reports could not be*"])
 
 
+def test_a_report_that_is_missing_is_red(pytester):
+    write_repository(pytester, ["good"])
+    (pytester.path / "taken").write_text("a file")
+    result = run(pytester, "--yobx", "--yobx-artifacts", "taken/x", "--yobx-bindings", "primes")
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["*reports could not be written to *taken*This run is red."])
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    none = run(
+        pytester,
+        "--yobx",
+        "--yobx-artifacts",
+        "taken/x",
+        "--yobx-report",
+        "none",
+        "--yobx-bindings",
+        "primes",
+    )
+    assert none.ret == pytest.ExitCode.OK
+
+
+def test_what_stands_in_the_text_is_not_shown_as_a_traceback_too(pytester):
+    pytester.makepyfile(
+        """
+        import numpy as np
+        import onnx
+        import pytest
+
+        def test_it(assert_converts):
+            with pytest.raises(Exception) as caught:
+                assert_converts(onnx.ModelProto(), (np.zeros(3, "f4"),))
+            assert "not made" in str(caught.value)
+            assert caught.value.__cause__ is None
+        """
+    )
+    run(pytester).assert_outcomes(passed=1)
+
+
 def test_a_syntax_error_is_told_without_the_frames_of_pytest(pytester):
     write_repository(pytester, [])
     pytester.makepyfile(broken="def factory(:\n")

@@ -174,6 +174,11 @@ def test_wrong_arguments_of_a_marker_are_usage_errors(pytester, mark, words):
 @pytest.mark.parametrize(
     ("flags", "ini", "words"),
     [
+        (
+            ["--yobx-opset", "18"],
+            "",
+            "*unknown flag: --yobx-opset. Did you mean --yobx-target-opset?*",
+        ),
         (["--yobx-sead", "1"], "", "*unknown flag: --yobx-sead. Did you mean --yobx-seed? Valid:*"),
         ([], 'yobx_sead = "1"', "*unknown ini value: yobx_sead. Did you mean yobx_seed? Valid:*"),
         (["--yobx-seed", "-1"], "", "*--yobx-seed takes LIST*0 or more*"),

@@ -295,6 +295,7 @@ def test_undeclared_dtype(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         ((data(5, 4), data(5, 4)), "one argument per input. Received: 2"),
         ((), "Received: 0"),
+        (([[1.0, 2.0]],), r"constants, no tensors. 2 of them in args: try numpy.array"),
         ((np.zeros((5, 4), np.int64),), "takes float32"),
         ((np.array([["a"] * 4]),), "takes float32"),
         ((data(5, 4, 1),), "rank and the fixed sizes"),

@@ -462,3 +462,19 @@ def test_names_of_values_do_not_matter(name: str) -> None:
         return Sensitivity(target, TABLE).measure({"x": x}, clean, ["y"])["y"].rms
 
     assert allowed(name) == allowed("plain")
+
+
+@pytest.mark.parametrize("opset", [18, 21, 22, 24, onnx.defs.onnx_opset_version()])
+def test_rounding_is_measured_at_every_opset(opset):
+    """onnxruntime has no random operators of opset 22."""
+    nodes = [helper.make_node("MatMul", ["x", "w"], ["m"]), helper.make_node("Tanh", ["m"], ["y"])]
+    w = np.random.default_rng(0).standard_normal((8, 8)).astype(np.float32)
+    target = model(nodes, [value("x", ["B", 8])], [value("y", ["B", 8])], {"w": w}, opset=opset)
+    x = np.random.default_rng(1).standard_normal((5, 8)).astype(np.float32)
+    allowance, _, sensitivity = measured(target, {"x": x})
+    assert not sensitivity.notes
+    assert "measured deviations" in allowance.rule
+    again, _, _ = measured(target, {"x": x})
+    assert np.array_equal(np.asarray(allowance.absolute), np.asarray(again.absolute))
+    other, _, _ = measured(target, {"x": x}, seed=1)
+    assert not np.array_equal(np.asarray(allowance.absolute), np.asarray(other.absolute))

@@ -86,16 +86,18 @@ def _summarise(found: list[ValueRow], screen: Screen) -> None:
 
 def _explain(path: Path, name: str, screen: Screen) -> ExitCode:
     from yobx.onnx_optim import ShapesContext, infer_shapes
+    from yobx.xbuilder.names import nearest
 
     context = ShapesContext()
     with screen.stage(f"inferring {path}"):
-        infer_shapes(path, context=context)
+        model = infer_shapes(path, context=context)
     try:
         explanation = context.explain(name)
     except ShapeError as error:
+        near = nearest(name, (row.name for row in rows(model)))
         raise ArgumentError(
             f"{path} has no value of that name. Received: --explain {name}. "
-            f"List the names with: yobx infer {path}",
+            f"{near[:1].upper()}{near[1:]}{' ' * bool(near)}List the names with: yobx infer {path}",
             argument="explain",
         ) from error
     for line in str(explanation).splitlines():

@@ -10,6 +10,7 @@ from typing import Any
 from yobx.errors import ArgumentError
 from yobx.tensorflow.arguments import CallArguments, InputLeaf, normalise_arguments
 from yobx.tensorflow.source import Declared, ModelSource
+from yobx.tensorflow.structure import flatten_with_path
 
 __all__ = ["check_open_axes", "check_parameters", "prepare_call"]
 
@@ -45,7 +46,7 @@ def prepare_call(source: ModelSource, args: Any, kwargs: Mapping[str, Any] | Non
         raise ArgumentError(
             f"A model is given one argument per input. Received: {len(call.leaves)} "
             f"({', '.join(map(str, call.leaves)) or 'none'}) for {source.title}, "
-            f"whose inputs are {_listed(source.declared)}.",
+            f"whose inputs are {_listed(source.declared)}.{_numbers_given(call)}",
             argument="args",
         )
     if source.concrete is not None:
@@ -79,6 +80,18 @@ def _in_declared_order(call: CallArguments, declared: Sequence[Declared]) -> Cal
     leaves = tuple(by_name[name] for name in names)
     # The function is traced already, so its arguments are needed as a flat list only.
     return CallArguments(leaves, {}, leaves)
+
+
+def _numbers_given(call: CallArguments) -> str:
+    """What to do where numbers were given, which are constants of the call and no inputs."""
+    flat = flatten_with_path((call.args, call.kwargs))
+    numbers = [leaf for _, leaf in flat if isinstance(leaf, (bool, int, float, complex))]
+    if not numbers:
+        return ""
+    return (
+        f" Lists and numbers are constants, no tensors. {len(numbers)} of them in args: try "
+        "numpy.array(value, dtype) for each input."
+    )
 
 
 def _listed(declared: Sequence[Declared]) -> str:

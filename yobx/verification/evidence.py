@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from yobx.errors import YobxError
 from yobx.verification.bindings import Binding
 from yobx.verification.report import ConversionReport
 from yobx.verification.sources import NamedArray, Source
@@ -105,8 +106,10 @@ class CheckResult:
     def raise_if_failed(self) -> None:
         """Raises when the check did not pass, chained to what the model or the converter raised.
 
+        Errors of yobx are not chained: their messages stand in the text.
+
         Raises:
             VerificationError: With the one-screen text as its message.
         """
         __tracebackhide__ = True  # pytest shows the caller's line
-        self.report.raise_if_failed(self.error)
+        self.report.raise_if_failed(None if isinstance(self.error, YobxError) else self.error)

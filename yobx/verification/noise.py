@@ -3,7 +3,8 @@
 Rounding is a function of the value, so the noise is too: a sine of the value, far out, with a phase
 of its own for every node and run. Equal values get equal noise, which then adds up in a mean as
 their rounding does; different values get noise that is as good as random. It is computed inside the
-graph, so bodies of loops get fresh noise in each iteration and the weights are never copied.
+graph, so it reaches the bodies of loops and the weights are never copied. What differs from run to
+run is one number, an input of the twin: onnxruntime has no random operators of newer opsets.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import onnx
+from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
 from yobx.onnx_optim.model_io import subgraphs as all_graphs
@@ -24,7 +26,10 @@ from yobx.verification.tolerances import Tolerances
 from yobx.verification.value_types import value_types
 from yobx.verification.weights import light
 
-__all__ = ["narrowing_casts", "noisy_model", "origin_of"]
+__all__ = ["RUN_NUMBER", "narrowing_casts", "noisy_model", "origin_of", "run_numbers"]
+
+#: Input of a noisy twin: what its noise depends on, beside the values.
+RUN_NUMBER = "run__noise"
 
 _UNIT: dict[int | None, float] = {
     TensorProto.FLOAT: 2.0**-24,
@@ -44,6 +49,8 @@ _SINE = float(np.sqrt(2.0 / 3.0))
 # Values that differ by a ten-thousandth of the largest get noise of their own.
 _FREQUENCY = 5e4
 _FARTHEST = 1e30
+# A phase is the number of a run, between 1 and 2, times a number between these.
+_TURNS = (1e3, 1e4)
 # What the names of the twin's own values add to those of the model.
 _ADDED = re.compile(r"__(?:rounded|noise\d+)")
 _FOLDABLE = frozenset({"Conv", "ConvTranspose"})
@@ -63,6 +70,7 @@ class _Noise:
     counter: int = 0
     noised: int = 0
     factors: dict[int, str] = field(default_factory=dict)
+    numbers: dict[int, str] = field(default_factory=dict)
     scales: Mapping[str, float] = field(default_factory=dict)
     unrounded: frozenset[str] = frozenset()
     narrow: frozenset[str] = frozenset()
@@ -158,22 +166,23 @@ class _Noise:
         return helper.make_node("Mul", [last.output[0], factor], [output])
 
     def common_factors(self) -> list[onnx.NodeProto]:
-        """The nodes that draw the factors; they come first."""
-        nodes = []
+        """The nodes that make the factors; they come before all others but `phases`."""
+        nodes: list[onnx.NodeProto] = []
         for dtype, name in self.factors.items():
             width = self.tolerances.noise["factor"] * _UNIT[dtype] * self.amplification
-            draw = helper.make_node(
-                "RandomUniform",
-                [],
-                [name],
-                dtype=dtype,
-                shape=[1],
-                low=1.0 - width,
-                high=1.0 + width,
-                seed=float(self.seed * 7919),
-            )
-            nodes.append(draw)
+            zero = self._name(name)
+            kind = helper.tensor_dtype_to_np_dtype(dtype)
+            nothing = numpy_helper.from_array(np.array(0.0, kind))
+            nodes.append(helper.make_node("Constant", [], [zero], value=nothing))
+            nodes += self._spread(zero, name, 1.0, width, dtype)
         return nodes
+
+    def phases(self) -> list[onnx.NodeProto]:
+        """The number of a run in the dtypes that need it; these nodes come first."""
+        return [
+            helper.make_node("Cast", [RUN_NUMBER], [name], to=dtype)
+            for dtype, name in self.numbers.items()
+        ]
 
     def _input_noise(self, node: onnx.NodeProto) -> list[onnx.NodeProto]:
         """Gives a composite operator its own, rounded copies of its float inputs."""
@@ -277,9 +286,11 @@ class _Noise:
     ) -> list[onnx.NodeProto]:
         """Noise around `middle` that depends on the value; `width` as that of a uniform one."""
         frequency = _FREQUENCY / self.scales.get(_ADDED.split(value)[0], 1.0)
-        numbers = (0.0, frequency, -_FARTHEST, _FARTHEST, width * _SINE, middle)
+        rng = np.random.default_rng([self.seed, self.counter])
+        turn = rng.uniform(*_TURNS)
+        numbers = (turn, frequency, -_FARTHEST, _FARTHEST, width * _SINE, middle)
         names = [self._name(output) for _ in numbers]
-        zero, factor, least, most, amplitude, offset = names
+        turns, factor, least, most, amplitude, offset = names
         kind = helper.tensor_dtype_to_np_dtype(dtype)
         nodes = [
             helper.make_node(
@@ -288,8 +299,9 @@ class _Noise:
             for name, number in zip(names, numbers, strict=True)
         ]
         phase, turned, moved, above, bounded, wave, scaled = (self._name(output) for _ in range(7))
-        seed = float(self.seed * 7919 + self.counter)
+        run = self.numbers.setdefault(dtype, f"{RUN_NUMBER}_{dtype}")
         steps = (
+            ("Mul", [run, turns], phase),
             ("Mul", [value, factor], turned),
             ("Add", [turned, phase], moved),
             ("Max", [moved, least], above),  # an infinity would become NaN
@@ -300,9 +312,6 @@ class _Noise:
         )
         return [
             *nodes,
-            helper.make_node(
-                "RandomUniformLike", [zero], [phase], low=-np.pi, high=np.pi, seed=seed
-            ),
             *(helper.make_node(op_type, inputs, [name]) for op_type, inputs, name in steps),
         ]
 
@@ -433,7 +442,8 @@ def noisy_model(
         narrow: Results of casts which end an operation of the source in 16 bits.
 
     Returns:
-        The twin (a light copy), the amplification of its noise, and how many nodes are noised.
+        The twin (a light copy), the amplification of its noise, and how many nodes are noised. It
+        has an input more, see `run_numbers`.
     """
     dtypes = {name: found.dtype for name, found in value_types(model).items()}
     amplification = _amplification(model, dtypes)
@@ -452,5 +462,14 @@ def noisy_model(
     nodes = noise.graph(model.graph.node)
     del twin.graph.node[:]
     del twin.graph.value_info[:]
-    twin.graph.node.extend([*noise.common_factors(), *nodes])
+    factors = noise.common_factors()
+    twin.graph.node.extend([*noise.phases(), *factors, *nodes])
+    number = helper.make_tensor_value_info(RUN_NUMBER, TensorProto.FLOAT, [])
+    twin.graph.input.append(number)
     return twin, amplification, noise.noised
+
+
+def run_numbers(seed: int, runs: int) -> list[dict[str, NDArray[np.float32]]]:
+    """What a noisy twin is fed beside the inputs of its model, for each of several runs."""
+    rng = np.random.default_rng(seed)
+    return [{RUN_NUMBER: np.array(number, np.float32)} for number in rng.uniform(1.0, 2.0, runs)]

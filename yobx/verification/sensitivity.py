@@ -33,7 +33,7 @@ from yobx.verification.comparison import Allowance, ulp_allowance
 from yobx.verification.dtypes import epsilon_half, is_float, spacing, widen
 from yobx.verification.error_classes import ValueClass, classify
 from yobx.verification.inner_values import Collector
-from yobx.verification.noise import noisy_model
+from yobx.verification.noise import noisy_model, run_numbers
 from yobx.verification.runner import LoadError, RunError, Session, exposed
 from yobx.verification.tolerances import Tolerances
 from yobx.verification.value_types import ValueType, value_types
@@ -172,7 +172,7 @@ class Sensitivity:
         runs: list[dict[str, list[Any]]] = []
         try:
             session = Session(twin, weights=self.model, provider=self.provider, optimise=False)
-            runs = [inner.turns(session.run(feeds).values) for _ in range(self.tolerances.runs)]
+            runs = [inner.turns(session.run({**feeds, **n}).values) for n in self._numbers()]
         except (LoadError, RunError) as error:
             self._note(f"rounding inside control flow could not be measured: {error}")
 
@@ -207,10 +207,13 @@ class Sensitivity:
                 self._note(f"rounding could not be measured: {error}")
                 return []
         try:
-            return [self._session.run(feeds, wanted).values for _ in range(self.tolerances.runs)]
+            return [self._session.run({**feeds, **n}, wanted).values for n in self._numbers()]
         except RunError as error:
             self._note(f"rounding could not be measured: {error}")
             return []
+
+    def _numbers(self) -> list[dict[str, NDArray[np.float32]]]:
+        return run_numbers(self.seed, self.tolerances.runs)
 
     def _note(self, message: str) -> None:
         if message not in self.notes:
