@@ -13,7 +13,14 @@ from typing import Any
 import onnx
 from numpy.typing import NDArray
 
-from yobx.verification.sources import NamedArray, NarrowSource, Origin, Source, TracedSource
+from yobx.verification.sources import (
+    FactorSource,
+    NamedArray,
+    NarrowSource,
+    Origin,
+    Source,
+    TracedSource,
+)
 
 __all__ = ["FlatSource"]
 
@@ -80,6 +87,19 @@ class FlatSource:
             return frozenset()
         positional, options = self._with_keywords(args, options)
         return self._source.narrow_values(positional, options, values)
+
+    def run_with_factors(
+        self,
+        args: tuple[Any, ...],
+        options: Mapping[str, Any],
+        values: Mapping[str, Any],
+        factor: float,
+    ) -> tuple[list[Any], list[str]] | None:
+        """Outputs of the source proper with factors of the converted model."""
+        if not isinstance(self._source, FactorSource):
+            return None
+        positional, options = self._with_keywords(args, options)
+        return self._source.run_with_factors(positional, options, values, factor)
 
     def user_line(self, origin: Origin, args: tuple[Any, ...], options: Mapping[str, Any]) -> str:
         """The user's line, where the source knows it."""

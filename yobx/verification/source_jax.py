@@ -14,6 +14,8 @@ from yobx.errors import TraceError
 from yobx.verification import tree
 from yobx.verification.arguments import source_arrays
 from yobx.verification.boundary import Attempt
+from yobx.verification.factorisations import Values, equally_good
+from yobx.verification.jax_equations import Step, run_equations
 from yobx.verification.jax_values import jax_values
 from yobx.verification.runner import input_names
 from yobx.verification.sources import (
@@ -154,11 +156,43 @@ class JaxSource:
         if self._converted is None:
             return frozenset()
         if _is_exported(self.model):
-            return narrow_results(self._converted, read_exported(self.model).module, values)
+            return narrow_results(self._converted, read_exported(self.model).result_types(), values)
         function, leaves = self._flat(args, options)
         specs = [jax.ShapeDtypeStruct(leaf.shape, leaf.dtype) for leaf in leaves]
         opset = next(o.version for o in self._converted.opset_import if not o.domain)
         return narrow_results(self._converted, lower(function, specs, opset).module, values)
+
+    def run_with_factors(
+        self,
+        args: tuple[Any, ...],
+        options: Mapping[str, Any],
+        values: Mapping[str, Any],
+        factor: float,
+    ) -> tuple[list[Any], list[str]] | None:
+        """Runs the equations; factors of the model that are as good take the place of JAX's."""
+        import jax
+
+        function, leaves = self._flat(args, options)
+        found, done = Values(values), []
+
+        def watch(step: Step) -> list[Any]:
+            primitive = step.equation.primitive.name
+            made = equally_good(
+                primitive,
+                step.equation.params,
+                step.inputs,
+                step.outputs,
+                values=found,
+                factor=factor,
+            )
+            if made is None:
+                return step.outputs
+            done.append(primitive)
+            return [jax.numpy.asarray(array) for array in made]
+
+        traced = jax.make_jaxpr(function)(*leaves)
+        outputs = [np.asarray(array) for array in run_equations(traced, leaves, watch)]
+        return (outputs, done) if done and self._converted is not None else None
 
     def _flat(
         self, args: tuple[Any, ...], options: Mapping[str, Any]

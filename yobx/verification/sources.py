@@ -12,6 +12,7 @@ import onnx
 from onnx import helper
 
 __all__ = [
+    "FactorSource",
     "InputSpec",
     "NamedArray",
     "NarrowSource",
@@ -113,6 +114,30 @@ class NarrowSource(Protocol):
             args: Sample inputs.
             options: Options of the conversion.
             values: Name of an ONNX value -> ``float16`` or ``bfloat16``, what a cast makes it.
+        """
+
+
+@runtime_checkable
+class FactorSource(Protocol):
+    """A source whose factorisations can be judged by what they are, not by their numbers."""
+
+    def run_with_factors(
+        self,
+        args: tuple[Any, ...],
+        options: Mapping[str, Any],
+        values: Mapping[str, Any],
+        factor: float,
+    ) -> tuple[list[Any], list[str]] | None:
+        """Runs the source with factors of the converted model in the place of its own.
+
+        Args:
+            args: Inputs.
+            options: Options of the conversion.
+            values: Values of the converted model by name, results last.
+            factor: What is allowed, times size, machine epsilon and norm.
+
+        Returns:
+            Outputs in order and the factorisations where that was done; ``None`` if nowhere.
         """
 
 

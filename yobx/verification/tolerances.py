@@ -71,6 +71,8 @@ class Tolerances:
         ulp: ULP allowed by class.
         narrow: The same for dtypes that have a row of their own.
         factor: Factor of the contraction bound.
+        factorisation: What a factorisation may be off when it is put together again, times size,
+            machine epsilon and one-norm of the matrix.
         noise: Noise amplitude by class, in `u`.
         narrow_noise: The same in types of 16 bits, of those classes where it differs.
         runs: Noisy runs for each binding.
@@ -89,6 +91,7 @@ class Tolerances:
     ulp: Mapping[str, float]
     narrow: Mapping[str, Mapping[str, float]]
     factor: float
+    factorisation: float
     noise: Mapping[str, float]
     narrow_noise: Mapping[str, float]
     runs: int
@@ -229,6 +232,7 @@ def _parse(data: Mapping[str, Any]) -> Tolerances:
             for name, row in data["class"].items()
         },
         factor=float(data["class"]["contraction"]["factor"]),
+        factorisation=float(data["factorisation"]["factor"]),
         noise={k: float(value) for k, value in model["noise"].items() if k != "narrow"},
         narrow_noise={k: float(value) for k, value in model["noise"]["narrow"].items()},
         runs=int(model["runs"]),

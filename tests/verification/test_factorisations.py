@@ -1,0 +1,213 @@
+"""Factors are judged by what they are: other signs pass, other factors do not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from yobx.stablehlo.registry import get_stablehlo_op_converter
+from yobx.verification import check_conversion
+from yobx.verification.factorisations import Values, equally_good
+from yobx.verification.tolerances import load_tolerances
+
+FACTOR = load_tolerances().factorisation
+RNG = np.random.default_rng(4)
+A = RNG.standard_normal((3, 5, 5)).astype(np.float32)
+SYMMETRIC = A + np.swapaxes(A, -1, -2)
+COMPLEX = (A + 1j * RNG.standard_normal(A.shape)).astype(np.complex64)
+HERMITIAN = COMPLEX + np.conj(np.swapaxes(COMPLEX, -1, -2))
+TALL = RNG.standard_normal((3, 6, 4)).astype(np.float32)
+WIDE = np.random.RandomState(2).randn(3, 12, 12).astype(np.float32)
+TWINS = np.broadcast_to(np.diag([1, 1, 2, 2, 2]).astype(np.float32), (3, 5, 5))
+NEARLY = (TWINS + 1e-7 * SYMMETRIC).astype(np.float32)
+HILBERT = np.broadcast_to(1 / (1.0 + np.add.outer(range(6), range(6))), (3, 6, 6))
+HILBERT = HILBERT.astype(np.float32)
+
+
+def inverse_root(a: Any) -> Any:
+    w, v = jnp.linalg.eigh(a @ jnp.swapaxes(a, -1, -2))
+    return (v / jnp.sqrt(w + 0.1)[..., None, :]) @ jnp.swapaxes(v, -1, -2)
+
+
+@pytest.mark.parametrize(
+    ("function", "args"),
+    [
+        (jnp.linalg.eigh, (SYMMETRIC,)),
+        (jnp.linalg.eigh, (NEARLY,)),
+        (jnp.linalg.eigh, (HERMITIAN,)),
+        (jnp.linalg.eigvalsh, (SYMMETRIC,)),
+        (lambda a: jnp.exp(jnp.linalg.eigh(a)[1] @ a), (SYMMETRIC,)),
+        (inverse_root, (A,)),
+        (lambda a: jnp.linalg.svd(a), (TALL,)),
+        (lambda a: jnp.linalg.svd(a, full_matrices=False), (COMPLEX,)),
+        (lambda a: jnp.linalg.svd(a, full_matrices=False)[0] * 2, (TALL,)),
+        (lambda a: jnp.linalg.svd(a, full_matrices=False)[2] * 2, (TALL,)),
+        (lambda a: jnp.linalg.svd(a, compute_uv=False), (TALL,)),
+        (jnp.linalg.pinv, (TALL,)),
+        (jnp.linalg.qr, (TALL,)),
+        (lambda a: (a.sum(), jnp.linalg.qr(a)), (COMPLEX,)),
+        (lambda a: jnp.linalg.qr(a, mode="r"), (TALL,)),
+        (jax.lax.linalg.lu, (A,)),
+        (lambda a: jnp.linalg.cholesky(a @ jnp.swapaxes(a, -1, -2)), (WIDE,)),
+        (jnp.linalg.solve, (HILBERT, TALL)),
+        (jnp.linalg.inv, (A,)),
+        (jnp.linalg.det, (A,)),
+        (jnp.linalg.cholesky, (HILBERT + np.float32(1e-4) * np.eye(6, dtype=np.float32),)),
+    ],
+)
+def test_right_conversions_with_a_symbolic_batch(function: Callable[..., Any], args: Any) -> None:
+    check_conversion(function, tuple(map(jnp.asarray, args)), localize=False).raise_if_failed()
+
+
+def changed(routine: str, change: Callable[[Any, list[str]], list[str]]) -> dict[str, Any]:
+    """A converter whose results are not those of the routine."""
+    name = f"custom_call.lapack_{routine}_ffi"
+
+    def convert(g: Any, op: Any) -> list[str]:
+        registration = get_stablehlo_op_converter(name)
+        assert registration is not None
+        return change(g, list(registration.converter(g, op)))
+
+    return {name: convert}
+
+
+def _mixed(g: Any, vectors: str) -> str:
+    """Columns that are not at right angles any more."""
+    return str(g.op.MatMul(vectors, (np.eye(5) + 1e-4 * np.eye(5, k=1)).astype(np.float32)))
+
+
+def _permuted(g: Any, x: str, order: list[int]) -> str:
+    return str(g.op.Gather(x, np.array(order), axis=-1))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda g, r: [_permuted(g, r[0], [1, 0, 2, 3, 4]), *r[1:]],
+        lambda g, r: [_mixed(g, r[0]), *r[1:]],
+        lambda g, r: [str(g.op.Mul(r[0], np.float32(1.0001))), *r[1:]],
+        lambda g, r: [str(g.op.Abs(r[0])), *r[1:]],
+        lambda g, r: [r[0], _permuted(g, r[1], [4, 3, 2, 1, 0]), *r[2:]],
+        lambda g, r: [*(_permuted(g, x, [4, 3, 2, 1, 0]) for x in r[:2]), *r[2:]],
+        lambda g, r: [r[0], str(g.op.Add(r[1], np.float32(1e-4))), *r[2:]],
+    ],
+)
+def test_wrong_eigenvectors_and_eigenvalues(change: Any) -> None:
+    report = check_conversion(
+        jnp.linalg.eigh,
+        (jnp.asarray(SYMMETRIC),),
+        extra_converters=changed("ssyevd", change),
+        localize=False,
+    )
+    assert report.failed_phase == "values"
+
+
+def test_what_follows_wrongly_from_right_vectors() -> None:
+    def off(g: Any, op: Any) -> str:
+        return str(g.op.Mul(g.op.Exp(op.x()), np.float32(1.0001)))
+
+    report = check_conversion(
+        lambda a: jnp.exp(jnp.linalg.eigh(a)[1] @ a),
+        (jnp.asarray(SYMMETRIC),),
+        extra_converters={"exponential": off},
+        localize=False,
+    )
+    assert report.failed_phase == "values"
+
+
+# ---- the rules by themselves ---------------------------------------------------------------------
+
+
+def judged(name: str, params: Any, operands: Any, results: Any, other: Any) -> Any:
+    values = Values({f"v{i}": a for i, a in enumerate(other)})
+    arrays = [np.asarray(a) for a in results]
+    return equally_good(name, params, operands, arrays, values=values, factor=FACTOR)
+
+
+EIGH = {"lower": True}
+
+
+def test_signs_are_free() -> None:
+    w, v = (np.asarray(a) for a in jnp.linalg.eigh(SYMMETRIC))
+    signs = np.array([1, -1, 1, 1, -1], np.float32)
+    found = judged("eigh", EIGH, [SYMMETRIC], [v, w], [v * signs, w])
+    np.testing.assert_array_equal(found[0], v * signs)
+    assert judged("eigh", EIGH, [SYMMETRIC], [v, w], [v[..., ::-1]]) is None
+
+
+def test_phases_are_free() -> None:
+    w, v = (np.asarray(a) for a in jnp.linalg.eigh(HERMITIAN))
+    other = (v * np.exp(1j * np.arange(5))).astype(np.complex64)
+    found = judged("eigh", EIGH, [HERMITIAN], [v, w], [other.real, other.imag])
+    np.testing.assert_array_equal(found[0], other)
+    assert judged("eigh", EIGH, [HERMITIAN], [v, w], [other.real, other.imag * 1.001]) is None
+
+
+def test_a_cluster_may_turn_and_nothing_else() -> None:
+    w, v = (np.asarray(a) for a in jnp.linalg.eigh(TWINS))
+    turn = np.linalg.qr(RNG.standard_normal((3, 3)))[0].astype(np.float32)
+    inside = v.copy()
+    inside[..., 2:] = v[..., 2:] @ turn
+    across = v.copy()
+    across[..., :3] = v[..., :3] @ turn
+    assert judged("eigh", EIGH, [TWINS], [v, w], [inside]) is not None
+    assert judged("eigh", EIGH, [TWINS], [v, w], [across]) is None
+
+
+def test_singular_vectors_change_sign_together() -> None:
+    u, s, v = (np.asarray(a) for a in jnp.linalg.svd(TALL, full_matrices=False))
+    signs = np.array([1, -1, -1, 1], np.float32)
+    both = [u * signs, signs[:, None] * v]
+    assert judged("svd", {}, [TALL], [s, u, v], both)[1] is not None
+    assert judged("svd", {}, [TALL], [s, u, v], [both[0], v]) is None
+    assert judged("svd", {}, [TALL], [s, u, v], [both[0][..., ::-1]]) is None
+    alone = judged("svd", {}, [TALL], [s, u, v], [both[0]])
+    np.testing.assert_array_equal(alone[1], both[0])
+
+
+def test_signs_of_qr_are_fixed() -> None:
+    q, r = (np.asarray(a) for a in jnp.linalg.qr(TALL))
+    assert judged("qr", {}, [TALL], [q, r], [q, r]) is not None
+    assert judged("qr", {}, [TALL], [q, r], [-q, -r]) is None
+    assert judged("qr", {}, [TALL], [q, r], [-q]) is None
+    assert judged("qr", {}, [TALL], [q, r], [-r]) is None
+
+
+def test_what_must_be_zero_is() -> None:
+    positive = (A @ np.swapaxes(A, -1, -2)).astype(np.float32)
+    factor = np.asarray(jnp.linalg.cholesky(positive))
+    other = factor + np.triu(np.full((5, 5), 1e-9, np.float32), 1)
+    assert judged("cholesky", {}, [positive], [factor], [factor]) is not None
+    assert judged("cholesky", {}, [positive], [factor], [other]) is None
+    assert judged("cholesky", {}, [positive], [factor], [-factor]) is None
+
+
+def test_a_solution_is_judged_by_its_residual() -> None:
+    params = {
+        "left_side": True,
+        "lower": True,
+        "transpose_a": False,
+        "conjugate_a": False,
+        "unit_diagonal": False,
+    }
+    x = np.asarray(jax.lax.linalg.triangular_solve(A, TALL[:, :5], left_side=True, lower=True))
+    assert judged("triangular_solve", params, [A, TALL[:, :5]], [x], [x]) is not None
+    off = x * np.float32(1.0001)
+    assert judged("triangular_solve", params, [A, TALL[:, :5]], [x], [off]) is None
+    assert judged("triangular_solve", params, [A, TALL[:, :5]], [x], [x * np.nan]) is None
+
+
+def test_rows_of_lu_stay_where_they_are() -> None:
+    packed, pivots, permutation = (np.asarray(a) for a in jax.lax.linalg.lu(A))
+    made = [packed, pivots, permutation]
+    assert judged("lu", {}, [A], made, [packed]) is not None
+    assert judged("lu", {}, [A], made, [packed[..., ::-1, :]]) is None
+
+
+def test_other_functions_have_no_freedom() -> None:
+    assert judged("sin", {}, [A], [np.sin(A)], [np.sin(A)]) is None
