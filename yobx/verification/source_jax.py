@@ -156,7 +156,7 @@ class JaxSource:
         if self._converted is None:
             return frozenset()
         if _is_exported(self.model):
-            return narrow_results(self._converted, read_exported(self.model).result_types(), values)
+            return narrow_results(self._converted, read_exported(self.model).module, values)
         function, leaves = self._flat(args, options)
         specs = [jax.ShapeDtypeStruct(leaf.shape, leaf.dtype) for leaf in leaves]
         opset = next(o.version for o in self._converted.opset_import if not o.domain)
