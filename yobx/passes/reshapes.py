@@ -5,7 +5,13 @@ from __future__ import annotations
 import numpy as np
 import onnx_ir as ir
 
-from yobx.passes.graph_edit import GraphEditor, constant, graphs_of, known_dims
+from yobx.passes.graph_edit import (
+    GraphEditor,
+    constant,
+    graphs_of,
+    int_constant,
+    known_dims,
+)
 from yobx.passes.identities import same_dims
 
 __all__ = ["simplify_reshapes"]
@@ -49,7 +55,7 @@ def _simplify(editor: GraphEditor, graph: ir.Graph, node: ir.Node) -> None:
     computed = node.op_type == "Reshape" and constant(node.inputs[1]) is None
     if not chained and not computed:
         return
-    target = _target(source, output)
+    target = _target(source, output, undetermined=computed and _leaves_open(node.inputs[1]))
     if target is None:
         return
     node.op_type = "Reshape"
@@ -59,8 +65,25 @@ def _simplify(editor: GraphEditor, graph: ir.Graph, node: ir.Node) -> None:
     node.replace_input_with(1, editor.add_constant(np.array(target, dtype=np.int64)))
 
 
-def _target(source: ir.Value, output: ir.Value) -> list[int] | None:
-    """Writes the output's shape as a constant: -1 for one unknown size, 0 for those kept."""
+def _leaves_open(target: ir.Value | None) -> bool:
+    """Whether a computed target has a -1 for the size that is left."""
+    node = None if target is None else target.producer()
+    while node is not None and node.op_type == "Cast" and not node.domain:
+        source = node.inputs[0]
+        node = None if source is None else source.producer()
+    if node is None or node.op_type != "Concat" or node.domain:
+        return False
+    return any(-1 in (int_constant(part) or ()) for part in node.inputs)
+
+
+def _target(source: ir.Value, output: ir.Value, *, undetermined: bool = False) -> list[int] | None:
+    """Writes the output's shape as a constant: -1 for one unknown size, 0 for those kept.
+
+    Args:
+        source: What is reshaped.
+        output: The result.
+        undetermined: Whether the present target fails already where a size is 0.
+    """
     mine, wanted = known_dims(source), known_dims(output)
     if wanted is None or 0 in wanted:
         return None
@@ -76,7 +99,8 @@ def _target(source: ir.Value, output: ir.Value) -> list[int] | None:
         target[target.index(0)] = -1
     # With a -1 beside it, a kept size that is 0 in some run would leave the -1 undetermined.
     unknown = target.count(-1)
-    return target if unknown == 0 or (unknown == 1 and 0 not in target) else None
+    settled = undetermined or 0 not in target
+    return target if unknown == 0 or (unknown == 1 and settled) else None
 
 
 def _drop_expand(node: ir.Node) -> None:
