@@ -522,5 +522,10 @@ def test_a_source_that_draws_random_numbers_is_told_from_a_wrong_conversion() ->
         return -x + RNG.standard_normal(x.shape).astype(np.float32)
 
     words = "the source gives another result each time it is called"
-    assert words in run_on(unary("Neg"), noisy, X[:, :4]).text()
+    report = run_on(unary("Neg"), noisy, X[:, :4])
+    assert not report.passed
+    assert words in report.text()
+    assert "VALUES cannot be compared" in report.text()
+    assert "RANDOM" in report.text()
+    assert report.localization is None, "there is no fault to find"
     assert words not in run_on(unary("Neg"), np.abs, X[:, :4]).text()

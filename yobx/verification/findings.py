@@ -13,6 +13,7 @@ from yobx.errors import InternalError
 from yobx.phases import PHASES
 
 __all__ = [
+    "RANDOM",
     "BindingReport",
     "Findings",
     "Localization",
@@ -23,6 +24,10 @@ __all__ = [
     "ShapeReport",
     "ShapeRow",
 ]
+
+
+RANDOM = "random"
+"""Category of an output that is another one each time the source is called."""
 
 
 class Outcome(enum.StrEnum):
@@ -66,7 +71,7 @@ class OutputReport:
         symbolic_shape: Declared shape, with the values of the symbols: ``[B=7, 768]``.
         outcome: Passed, warning (compared, but the comparison proves little) or failed.
         category: What differs: ``""``, ``dtype``, ``rank``, ``shape``, ``values``, ``nan``,
-            ``inf``, ``zero sign``, ``missing``, ``extra``.
+            ``inf``, ``zero sign``, ``missing``, ``extra``, ``random`` (another one in each call).
         rule: The rule applied, in words.
         elements: Number of elements; 0 means the comparison is vacuous.
         wrong: Number of elements outside their allowance.

@@ -17,7 +17,7 @@ from yobx.verification.boundary import Attempt, one_line
 from yobx.verification.comparison import Allowance, compare
 from yobx.verification.dtypes import dtype_name, is_float, widen
 from yobx.verification.evidence import BindingRun, CheckResult
-from yobx.verification.findings import BindingReport, Outcome, OutputReport, ShapeReport
+from yobx.verification.findings import RANDOM, BindingReport, Outcome, OutputReport, ShapeReport
 from yobx.verification.localize import Evidence, localize
 from yobx.verification.options import BindingRequest
 from yobx.verification.phases import EndOfCheckError, PhaseLog
@@ -293,7 +293,8 @@ class _Judgement:
 
     def _look_for_first(self) -> None:
         """Looks for the first value that differs, when one does."""
-        wrong = [o for o in self.report.outputs if o.failed and o.category not in _PHASE_OF]
+        apart = {*_PHASE_OF, RANDOM}
+        wrong = [o for o in self.report.outputs if o.failed and o.category not in apart]
         if wrong and self.prepared.options.localize:
             self._localize(wrong[0])
 
@@ -399,8 +400,17 @@ class _Judgement:
         with Attempt():  # only a remark is missed when this fails
             lent = fill(run.args, [array.copy() for array in tensors_of(run.args)])
             again = [as_pairs(value) for _, value in self.prepared.source.run(lent)]
-        pairs = list(zip(again, (value for _, value in run.expected), strict=False))
-        if not all(_resemble(got, want) for got, want in pairs if not isinstance(want, list)):
+        changing = {
+            name
+            for got, name, want in zip(
+                again, run.actual, run.expected_by_name.values(), strict=False
+            )
+            if not isinstance(want, list) and not _resemble(got, want)
+        }
+        for output in self.report.outputs:
+            if output.failed and output.name in changing:
+                output.category = RANDOM
+        if changing:
             self.report.notes.append(
                 "the source gives another result each time it is called: it draws random numbers "
                 "or keeps state, and cannot be compared"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from yobx.verification.findings import Findings, Outcome, OutputReport
+from collections.abc import Iterable
+
+from yobx.verification.findings import RANDOM, Findings, Outcome, OutputReport
 from yobx.words import counted
 
 __all__ = ["render"]
@@ -84,7 +86,14 @@ def _headline(report: Findings) -> str:
     headline = _HEADLINES.get(report.failed_phase, "nothing was compared, so nothing is proven")
     if report.failed_phase == "values" and not any(output.failed for output in report.outputs):
         headline = "VALUES are not proven"
+    elif report.failed_phase == "values" and _only_random(report.outputs):
+        headline = "VALUES cannot be compared"
     return f"yobx: {headline} — {what}, {how}"
+
+
+def _only_random(outputs: Iterable[OutputReport]) -> bool:
+    failed = [output for output in outputs if output.failed]
+    return bool(failed) and all(output.category == RANDOM for output in failed)
 
 
 def _output_lines(report: Findings) -> list[str]:
@@ -98,15 +107,19 @@ def _output_lines(report: Findings) -> list[str]:
         return [_row("outputs", _accuracy(report))]
     cells = []
     for name, rows in list(by_name.items())[:_MOST_ROWS]:
-        cells.append(f"{name} {'WRONG' if name in wrong else _fine(rows)}")
+        state = "RANDOM" if _only_random(rows) else "WRONG"
+        cells.append(f"{name} {state if name in wrong else _fine(rows)}")
     if len(by_name) > _MOST_ROWS:
         cells.append("…")
-    lines = [_row("outputs", f"{len(wrong)}/{len(by_name)} wrong:  " + "   ".join(cells))]
+    said = "random" if _only_random(report.outputs) else "wrong"
+    lines = [_row("outputs", f"{len(wrong)}/{len(by_name)} {said}:  " + "   ".join(cells))]
     for name in [name for name in by_name if name in wrong][:3]:
         rows = [row for row in by_name[name] if row.failed]
         lines += describe_output(rows[0])
         if len(rows) > 1:
-            lines.append(_row("", f"also wrong under {', '.join(row.binding for row in rows[1:])}"))
+            lines.append(
+                _row("", f"also {said} under {', '.join(row.binding for row in rows[1:])}")
+            )
     return lines
 
 
@@ -129,6 +142,8 @@ def describe_output(output: OutputReport) -> list[str]:
     """The lines about one wrong value."""
     shape = output.symbolic_shape or "[" + ", ".join(map(str, output.shape)) + "]"
     head = f"{output.dtype} {shape}"
+    if output.category == RANDOM:
+        return [_row(output.name[: _WIDTH - 1], f"{head}   another one in each call")]
     if output.elements:
         share = output.wrong / output.elements
         head += f"   {output.wrong}/{output.elements} elements ({_percent(share)})"
