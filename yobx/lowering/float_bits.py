@@ -1,4 +1,4 @@
-"""The bits of floating-point numbers, computed: ONNX has no such cast before opset 26."""
+"""The bits of floating-point numbers, computed where the opset has no such cast (before 26)."""
 
 from __future__ import annotations
 
@@ -8,10 +8,20 @@ import numpy as np
 
 from yobx.lowering.casts import cast
 from yobx.lowering.dtypes import numpy_dtype
+from yobx.lowering.kernels import has_kernel, schema_of
 from yobx.lowering.legalise import legal
+from yobx.onnx_optim.tensor_type import tensor_type
 from yobx.xbuilder import GraphBuilder
 
-__all__ = ["from_bits", "is_negative", "next_after", "to_bits", "unsigned"]
+__all__ = [
+    "can_reread",
+    "from_bits",
+    "is_negative",
+    "next_after",
+    "to_bits",
+    "total_order",
+    "unsigned",
+]
 
 # (mantissa bits, exponent bits) by float type
 _LAYOUTS = {"float16": (10, 5), "bfloat16": (7, 8), "float32": (23, 8), "float64": (52, 11)}
@@ -20,6 +30,35 @@ _LAYOUTS = {"float16": (10, 5), "bfloat16": (7, 8), "float32": (23, 8), "float64
 def unsigned(dtype: np.dtype[Any]) -> np.dtype[Any]:
     """Return the unsigned integers of the same width."""
     return np.dtype(f"u{dtype.itemsize}")
+
+
+def can_reread(g: GraphBuilder, dtype: np.dtype[Any]) -> bool:
+    """Whether the bits of floats can be had as they are, those of NaN too."""
+    opset = g.opset("")
+    return schema_of("BitCast", opset) is not None and has_kernel(
+        "BitCast", opset, tensor_type(dtype)
+    )
+
+
+def total_order(g: GraphBuilder, x: str, dtype: np.dtype[Any]) -> str:
+    """Emit integers that are ordered as floats are by their bits; where `can_reread` says so.
+
+    A NaN with the sign bit comes before everything, one without it after everything, and -0.0
+    before 0.0.
+
+    Args:
+        g: Builder to write to.
+        x: Floats.
+        dtype: What they are.
+
+    Returns:
+        Name of int32, or int64 for float64.
+    """
+    bits = np.dtype(f"i{dtype.itemsize}")
+    wide = np.dtype(np.int64 if dtype.itemsize == 8 else np.int32)
+    number = cast(g, g.op.BitCast(x, to=tensor_type(bits)), wide)
+    turned = g.op.BitwiseXor(number, np.array(np.iinfo(bits).max, wide))
+    return str(g.op.Where(g.op.Less(number, np.array(0, wide)), turned, number))
 
 
 def is_negative(g: GraphBuilder, x: str) -> str:
@@ -67,11 +106,14 @@ def to_bits(g: GraphBuilder, x: str, dtype: np.dtype[Any]) -> str:
         dtype: What they are.
 
     Returns:
-        Name of unsigned integers of the same shape. A NaN has the bits of the usual quiet one.
+        Name of unsigned integers of the same shape. Where they are computed, a NaN has the bits of
+        the usual quiet one.
     """
     bits = unsigned(dtype)
     if dtype.kind in "iub":
         return cast(g, x, bits)
+    if can_reread(g, dtype):
+        return str(g.op.BitCast(x, to=tensor_type(bits)))
     mantissa, exponent = _LAYOUTS[dtype.name]
     wide = np.dtype(np.float64 if dtype == np.float64 else np.float32)
     value = cast(g, x, wide)
@@ -125,6 +167,8 @@ def from_bits(g: GraphBuilder, x: str, dtype: np.dtype[Any]) -> str:
     """
     if dtype.kind in "iub":
         return cast(g, x, dtype)
+    if can_reread(g, dtype):
+        return str(g.op.BitCast(x, to=tensor_type(dtype)))
     mantissa, exponent = _LAYOUTS[dtype.name]
     bits, bias = unsigned(dtype), 2 ** (exponent - 1) - 1
     wide = np.dtype(np.float64 if dtype == np.float64 else np.float32)

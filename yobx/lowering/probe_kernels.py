@@ -117,12 +117,11 @@ def single_node_model(schema: Any, binding: Mapping[str, str], opset: int) -> on
     if schema.name == "Split":
         outs = [outs[0], outs[0]]
     values = [(f"y{i}", dtype(p)) for i, p in enumerate(outs)]
+    attributes = REQUIRED_ATTRIBUTES.get(schema.name, {})
+    if schema.name == "BitCast":
+        attributes = {"to": DTYPES[binding["T2"]]}
     node = helper.make_node(
-        schema.name,
-        inputs,
-        [n for n, _ in values],
-        domain=schema.domain,
-        **REQUIRED_ATTRIBUTES.get(schema.name, {}),
+        schema.name, inputs, [n for n, _ in values], domain=schema.domain, **attributes
     )
     graph = helper.make_graph(
         [node],
@@ -179,14 +178,25 @@ def probe_schema(schema: Any, opset: int) -> dict[str, list[str]] | None:
     base = {v: default_dtype(d) for v, d in allowed.items()}
     base.update(DEFAULTS.get(schema.name, {}))
     execute = schema.name in RUNNABLE
+
+    def bound(variable: str, dtype: str) -> dict[str, str]:
+        others = dict.fromkeys(base, as_wide(dtype)) if schema.name == "BitCast" else base
+        return {**others, variable: dtype}
+
     return {
         variable: [
             d
             for d in dtypes
-            if runs(single_node_model(schema, {**base, variable: d}, opset), execute=execute)
+            if runs(single_node_model(schema, bound(variable, d), opset), execute=execute)
         ]
         for variable, dtypes in allowed.items()
     }
+
+
+def as_wide(dtype: str) -> str:
+    """Return the unsigned integers that have as many bits as a dtype."""
+    digits = "".join(c for c in dtype if c.isdigit())
+    return f"uint{digits or 8}"
 
 
 def probe(last_opset: int) -> dict[str, dict[str, dict[str, list[str]]]]:

@@ -7,11 +7,14 @@ from typing import Any
 import numpy as np
 
 from yobx.lowering.casts import cast
+from yobx.lowering.float_bits import can_reread, total_order
 from yobx.stablehlo.dims import dims_of
 from yobx.stablehlo.op import Op
 from yobx.stablehlo.regions import SortKey, sort_keys
 from yobx.stablehlo.registry import register_stablehlo_op_converter
 from yobx.xbuilder import GraphBuilder
+
+_BITS = ("float16", "bfloat16", "float32", "float64")
 
 
 @register_stablehlo_op_converter("stablehlo.sort")
@@ -98,13 +101,18 @@ def convert_approximate_top_k(g: GraphBuilder, op: Op) -> tuple[str, str]:
 
 @register_stablehlo_op_converter(("chlo.top_k", "composite.chlo.top_k"))
 def convert_top_k(g: GraphBuilder, op: Op) -> tuple[str, str]:
-    """``TopK`` on the last axis."""
+    """``TopK`` on the last axis, of floats by their bits where the opset has them (from 26)."""
     k = op.attr("k")
     if k is None:
         k = op.attr("composite_attributes")["k"]
     axis = op.in_type().rank - 1
-    x = op.x()
-    is_bool = op.in_type().dtype == np.bool_
+    x, dtype = op.x(), op.in_type().dtype
+    is_bool = dtype == np.bool_
+    if dtype.name in _BITS and can_reread(g, dtype):
+        # XLA goes by the bits: a NaN with its sign bit set is last, and 0.0 is before -0.0.
+        _, index = top_k(op, total_order(g, x, dtype), axis, int(k), largest=True)
+        values = str(g.op.GatherElements(x, index, axis=axis))
+        return values, cast(g, index, op.out_dtype(1))
     values, index = top_k(op, cast(g, x, np.int32) if is_bool else x, axis, int(k), largest=True)
     index = cast(g, index, op.out_dtype(1))
     return cast(g, values, np.bool_) if is_bool else values, index
