@@ -129,3 +129,16 @@ def test_what_the_source_says_survives_its_call_stack():
     report = check_conversion(by_five, (x,), bindings=[{"batch": 7}])
     assert report.failed_phase == "run"
     assert "requested shape requires a multiple of 5" in report.text()
+
+
+def test_a_fault_in_a_converter_of_ones_own_is_told_with_its_line():
+    def wrong(g, sts, outputs, op):
+        return g.op.Tanh("", outputs=outputs)
+
+    function = tf.function(lambda x: tf.tanh(x))
+    report = check_conversion(
+        function, (np.zeros((2, 3), np.float32),), extra_converters={"Tanh": wrong}
+    )
+    assert report.failed_phase == "convert"
+    line = wrong.__code__.co_firstlineno + 1
+    assert f"test_preparation.py:{line}, in wrong." in report.text()

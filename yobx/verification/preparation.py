@@ -40,6 +40,7 @@ from yobx.verification.source_jax import JaxSource, as_jax_takes
 from yobx.verification.sources import NarrowSource, Source
 from yobx.verification.tolerances import Tolerances
 from yobx.verification.unused_converters import Watched
+from yobx.verification.user_lines import line_that_raised
 from yobx.verification.weights import light
 
 __all__ = ["Prepared", "prepare"]
@@ -164,6 +165,9 @@ def _convert(
     if attempt.error is not None or model is None:
         error = attempt.error or TypeError("the conversion returned no model")
         text = str(error) if isinstance(error, YobxError) else with_place(error)
+        place = line_that_raised(error) if isinstance(error, YobxError) else ""
+        if options.extra_converters and place:
+            text += f"\nRaised under {place}."
         phases.fail("convert", text, error)
         raise EndOfCheckError from error
     report.phase("convert").outcome = outcome

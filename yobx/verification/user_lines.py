@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import sysconfig
+import traceback
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-__all__ = ["innermost_user_line", "line_of_operation"]
+__all__ = ["innermost_user_line", "line_of_operation", "line_that_raised"]
 
 # Frameworks are no place a user can change.
 _LIBRARIES = frozenset({"tensorflow", "keras", "tf_keras", "jax", "jaxlib", "numpy"})
@@ -62,6 +63,19 @@ def innermost_user_line(frames: Iterable[tuple[str, int]]) -> str:
             return ""
         if not _is_library(path):
             return f"{_shown(path)}:{line}"
+    return ""
+
+
+def line_that_raised(error: BaseException) -> str:
+    """The innermost line outside yobx and libraries that an exception went through, or ``""``.
+
+    Args:
+        error: What was raised by code of the user that yobx called, such as a converter.
+    """
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        path = Path(frame.filename)
+        if not path.is_relative_to(_OWN) and not _is_library(path):
+            return f"{_shown(path)}:{frame.lineno}, in {frame.name}"
     return ""
 
 
