@@ -26,7 +26,7 @@ def everything_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def network(factor: float = 1.0) -> onnx.ModelProto:
-    """Weights of many kinds, read by nodes and by the bodies of a branch."""
+    """Weights of many kinds, read by nodes and by the bodies of a branch, which hold some too."""
     arrays: dict[str, Any] = {
         "w": WEIGHTS * np.float32(factor),
         "low": np.linspace(-2, 2, 64).astype(ml_dtypes.bfloat16).reshape(4, 16),
@@ -36,10 +36,15 @@ def network(factor: float = 1.0) -> onnx.ModelProto:
     }
     then, other = (
         helper.make_graph(
-            [helper.make_node(op_type, ["h", "v"], [f"{op_type}_inside"])],
+            [
+                helper.make_node(op_type, ["h", "v"], [f"{op_type}_inside"]),
+                helper.make_node("MatMul", [f"{op_type}_inside", "own"], [f"{op_type}_result"]),
+            ],
             op_type,
             [],
-            [helper.make_tensor_value_info(f"{op_type}_inside", 1, None)],
+            [helper.make_tensor_value_info(f"{op_type}_result", 1, None)],
+            # of one name in both bodies
+            [numpy_helper.from_array(WEIGHTS * np.float32(ord(op_type[0]) / 400), "own")],
         )
         for op_type in ("Mul", "Add")
     )
@@ -88,6 +93,10 @@ def test_a_light_copy_has_everything_but_the_data() -> None:
             stub = stubs[tensor.name]
             assert (stub.data_type, stub.dims) == (tensor.data_type, tensor.dims)
             stub.CopyFrom(tensor)
+    branch, held = (next(n for n in m.graph.node if n.op_type == "If") for m in (copy, model))
+    for body, whole in zip(branch.attribute, held.attribute, strict=True):
+        assert not body.g.initializer[0].raw_data
+        body.g.initializer[0].CopyFrom(whole.g.initializer[0])
     assert copy == model
 
 

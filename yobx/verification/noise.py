@@ -459,7 +459,7 @@ def noisy_model(
         narrow=narrow,
     )
     twin = light(model)
-    nodes = noise.graph(model.graph.node)
+    nodes = noise.graph(twin.graph.node)
     del twin.graph.node[:]
     del twin.graph.value_info[:]
     factors = noise.common_factors()

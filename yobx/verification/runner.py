@@ -17,7 +17,7 @@ from onnx import helper
 from yobx.errors import ArgumentError
 from yobx.verification.boundary import Attempt, one_line
 from yobx.verification.stderr_capture import captured_stderr
-from yobx.verification.weights import SERIAL_LIMIT, byte_size, light, save_light
+from yobx.verification.weights import SERIAL_LIMIT, byte_size, is_light, light, save_light
 
 __all__ = [
     "LoadError",
@@ -259,7 +259,7 @@ def _loadable(
     """What onnxruntime loads: bytes, or a file when the model is too large for bytes."""
     if not isinstance(model, onnx.ModelProto):
         return str(model)
-    if weights is not None and _is_light(model):
+    if weights is not None and is_light(model):
         return str(save_light(model, weights, folder))
     if not fits_in_memory(model):
         return str(save_light(light(model), model, folder))
@@ -269,8 +269,3 @@ def _loadable(
     path = folder / "model.onnx"
     path.write_bytes(data)
     return str(path)
-
-
-def _is_light(model: onnx.ModelProto) -> bool:
-    external = onnx.TensorProto.EXTERNAL
-    return any(tensor.data_location == external for tensor in model.graph.initializer)

@@ -8,13 +8,17 @@ to a file instead, which the run time maps into memory.
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import onnx
 from onnx import TensorProto
 
-__all__ = ["SERIAL_LIMIT", "byte_size", "light", "save_light"]
+from yobx.verification.error_classes import subgraphs
+
+__all__ = ["SERIAL_LIMIT", "byte_size", "is_light", "light", "save_light"]
 
 #: protobuf refuses to serialise more; some room is left for what serialising adds.
 SERIAL_LIMIT = 2**31 - 2**24
@@ -23,11 +27,13 @@ _LARGE_MODEL = 2**25
 _LARGE_TENSOR = 2**12
 _PAGE = 2**12
 _FILE = "weights.bin"
+# In the description of a tensor without its data, before its number among those of the model.
+_NUMBER = "yobx: weight "
 
 
 def byte_size(model: onnx.ModelProto) -> int:
     """Bytes of a model when serialised, also where protobuf would refuse to."""
-    weights = sum(tensor.ByteSize() for tensor in model.graph.initializer)
+    weights = sum(tensor.ByteSize() for tensor in _initializers(model.graph))
     return weights if weights >= SERIAL_LIMIT else model.ByteSize()
 
 
@@ -44,16 +50,49 @@ def light(model: onnx.ModelProto) -> onnx.ModelProto:
     if byte_size(model) < _LARGE_MODEL:
         copy.CopyFrom(model)
         return copy
-    _copy_fields(model, copy, "graph")
-    _copy_fields(model.graph, copy.graph, "initializer")
-    for tensor in model.graph.initializer:
+    _copy_fields(model, copy, {"graph"})
+    _copy_graph(model.graph, copy.graph, itertools.count())
+    return copy
+
+
+def is_light(model: onnx.ModelProto) -> bool:
+    """Whether a model has tensors, in its graph or in bodies, whose data are elsewhere."""
+    return any(t.data_location == TensorProto.EXTERNAL for t in _initializers(model.graph))
+
+
+def _initializers(graph: onnx.GraphProto) -> Iterator[TensorProto]:
+    """The initializers of a graph, then those of the bodies of its nodes."""
+    yield from graph.initializer
+    for node in graph.node:
+        for body in subgraphs(node):
+            yield from _initializers(body)
+
+
+def _copy_graph(source: onnx.GraphProto, target: onnx.GraphProto, numbers: Iterator[int]) -> None:
+    """Copies a graph and its bodies, with numbers in the place of the data of large weights."""
+    _copy_fields(source, target, {"initializer", "node"})
+    for tensor in source.initializer:
+        number = next(numbers)
         if tensor.ByteSize() < _LARGE_TENSOR or not tensor.HasField("raw_data"):
-            copy.graph.initializer.append(tensor)
+            target.initializer.append(tensor)
             continue
-        stub = copy.graph.initializer.add(name=tensor.name, data_type=tensor.data_type)
+        stub = target.initializer.add(name=tensor.name, data_type=tensor.data_type)
         stub.dims.extend(tensor.dims)
         stub.data_location = TensorProto.EXTERNAL
-    return copy
+        stub.doc_string = f"{_NUMBER}{number}"
+    for node in source.node:
+        if not any(True for _ in subgraphs(node)):
+            target.node.append(node)
+            continue
+        copy = target.node.add()
+        _copy_fields(node, copy, {"attribute"})
+        for attribute in node.attribute:
+            own = copy.attribute.add()
+            _copy_fields(attribute, own, {"g", "graphs"})
+            if attribute.type == onnx.AttributeProto.GRAPH:
+                _copy_graph(attribute.g, own.g, numbers)
+            for body in attribute.graphs:
+                _copy_graph(body, own.graphs.add(), numbers)
 
 
 def save_light(model: onnx.ModelProto, weights: onnx.ModelProto, folder: Path) -> Path:
@@ -67,14 +106,12 @@ def save_light(model: onnx.ModelProto, weights: onnx.ModelProto, folder: Path) -
     Returns:
         The file to load.
     """
-    data = {tensor.name: tensor for tensor in weights.graph.initializer}
+    data = list(_initializers(weights.graph))
     with (folder / _FILE).open("wb") as file:
-        for stub in model.graph.initializer:
-            if stub.data_location != TensorProto.EXTERNAL:
-                continue
-            tensor = data[stub.name]
-            if tensor.data_location == TensorProto.EXTERNAL:
-                continue  # the model itself does not hold it
+        for stub in _initializers(model.graph):
+            if not stub.doc_string.startswith(_NUMBER):
+                continue  # the data are there, or the model itself does not hold them
+            tensor = data[int(stub.doc_string.removeprefix(_NUMBER))]
             file.write(b"\0" * (-file.tell() % _PAGE))  # a mapped tensor starts on a page
             place = file.tell()
             length = file.write(tensor.raw_data)
@@ -86,10 +123,10 @@ def save_light(model: onnx.ModelProto, weights: onnx.ModelProto, folder: Path) -
     return path
 
 
-def _copy_fields(source: Any, target: Any, left_out: str) -> None:
-    """Copies every field of a message but one."""
+def _copy_fields(source: Any, target: Any, left_out: set[str]) -> None:
+    """Copies every field of a message but some."""
     for field, value in source.ListFields():
-        if field.name == left_out:
+        if field.name in left_out:
             continue
         if hasattr(value, "CopyFrom"):
             getattr(target, field.name).CopyFrom(value)
