@@ -21,7 +21,7 @@ from yobx.jax.outputs import output_names
 from yobx.jax.parameters import Parameters, find_parameters
 from yobx.jax.program import Program, lower, read_exported
 from yobx.lowering.opsets import DEFAULT_OPSET
-from yobx.onnx_optim.tensor_type import tensor_type
+from yobx.onnx_optim.tensor_type import tensor_type, to_numpy
 from yobx.stablehlo.convert import convert_module
 from yobx.xbuilder import GraphBuilder
 from yobx.xbuilder.progress import Progress
@@ -30,6 +30,7 @@ __all__ = ["read_function", "to_onnx"]
 
 _LOG = logging.getLogger("yobx.jax")
 Pass = Callable[[Any], Any]
+_SMALL = ("int2", "uint2", "int4", "uint4")
 
 
 def to_onnx(
@@ -104,7 +105,7 @@ def to_onnx(
         results = convert_module(g, program.module, kept, extra_converters=extra_converters)
     outputs = output_names(fn, program.tree, names)
     for name, parts in zip(outputs, results, strict=True):
-        g.make_tensor_output(name, source=_joined(g, parts))
+        g.make_tensor_output(name, source=_copied(g, _joined(g, parts)))
     with progress.stage("finishing and checking"):
         return g.to_onnx(passes=_passes(passes), filename=filename)
 
@@ -376,6 +377,15 @@ def _declare(
     part = np.dtype(f"f{dtype.itemsize // 2}")
     g.make_tensor_input(name, tensor_type(part), (*shape, 2))
     return tuple(str(g.op.Gather(name, np.array(k), axis=len(shape))) for k in (0, 1))
+
+
+def _copied(g: GraphBuilder, source: str) -> str:
+    """A result that is an input: of less than a byte an element, onnxruntime has casts alone."""
+    kind = to_numpy(g.get_type(source))
+    if kind.itemsize > 1 or kind.name not in _SMALL or source not in g.input_names:
+        return source
+    wide = g.op.Cast(source, to=tensor_type(np.dtype(np.int8)))
+    return str(g.op.Cast(wide, to=g.get_type(source)))
 
 
 def _joined(g: GraphBuilder, parts: Sequence[str]) -> str:

@@ -21,6 +21,7 @@ from .factorise import (
     identity_matrix,
     least_size,
     numbered,
+    of_batch,
     on_diagonal,
     size_less_one,
     stacked_last,
@@ -180,7 +181,9 @@ def complex_lu(g: GraphBuilder, a: Pair, m: Size, n: Size) -> tuple[Pair, LuFact
     start = g.op.Expand(upright, join_dims(g, [batch, m, 1]))
     re, im, order, places, pivots = counted(g, least_size(g, m, n), [*a, str(start)], turn)
     flat = str(g.op.Squeeze(order, _LAST))
-    return (re, im), LuFactors(re, stacked_last(g, places), stacked_last(g, pivots), flat)
+    count = least_size(g, m, n)
+    rows = of_batch(g, a[0], places, count), of_batch(g, a[0], pivots, count)
+    return (re, im), LuFactors(re, *rows, flat)
 
 
 def complex_householder(g: GraphBuilder, a: Pair, m: Size, n: Size) -> tuple[Pair, Pair]:

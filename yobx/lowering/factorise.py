@@ -13,7 +13,7 @@ import numpy as np
 from yobx.xbuilder import GraphBuilder
 
 from .looping import counted
-from .shapes import join_dims
+from .shapes import join_dims, shape_of
 from .transcendental import const
 
 __all__ = [
@@ -134,6 +134,18 @@ def stacked_last(g: GraphBuilder, x: str) -> str:
     return str(g.op.Transpose(x, perm=[*range(1, rank), 0]))
 
 
+def of_batch(g: GraphBuilder, a: str, rows: str, count: Size) -> str:
+    """Stacked vectors `(count, *b)` of turns over `(*b, m, n)` as `(*b, count)`.
+
+    A loop without a turn has no batch to tell of, so it is given where sizes are symbolic.
+    """
+    x = stacked_last(g, rows)
+    before = (g.get_rank(a) or 2) - 2
+    if tuple(g.get_shape(x).dims())[:-1] == tuple(g.get_shape(a).dims())[:before]:
+        return x
+    return str(g.op.Reshape(x, join_dims(g, [shape_of(g, a, 0, before), count]), allowzero=1))
+
+
 def reversed_order(g: GraphBuilder, x: str, axes: tuple[int, ...]) -> str:
     """Reverse the order along axes counted from the end."""
     steps = np.full(len(axes), -1, dtype=np.int64)
@@ -195,7 +207,8 @@ def lu(g: GraphBuilder, a: str, m: Size, n: Size) -> LuFactors:
     start = g.op.Expand(upright, join_dims(g, [batch, m, 1]))
     factors, order, places, pivots = counted(g, least_size(g, m, n), [a, str(start)], turn)
     flat = str(g.op.Squeeze(order, _last(-1)))
-    return LuFactors(factors, stacked_last(g, places), stacked_last(g, pivots), flat)
+    count = least_size(g, m, n)
+    return LuFactors(factors, of_batch(g, a, places, count), of_batch(g, a, pivots, count), flat)
 
 
 def swap_rows(b: GraphBuilder, a: str, j: str, place: str, rows: Any) -> str:

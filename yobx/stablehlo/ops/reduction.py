@@ -70,8 +70,11 @@ def reduce_axes(op: Op, kind: str, x: str, axes: tuple[int, ...]) -> str:
     """Emit one reduction without initial value; NaN is carried on."""
     if not axes:
         return x
-    number = cast(op.g, x, np.int32) if op.out_dtype() == np.bool_ else x
+    is_bool = op.out_dtype() == np.bool_
+    number = cast(op.g, x, np.int32) if is_bool else x
     result = reduce(op.g, _REDUCTIONS[kind], number, np.array(axes), keepdims=False)
+    if is_bool:  # the greatest of no elements is the least number, and false
+        return str(op.g.op.Greater(result, np.array(0, np.int32)))
     return cast(op.g, result, op.out_dtype())
 
 

@@ -1,0 +1,56 @@
+"""Symbolic sizes that are 0 when the model runs, though JAX itself takes them for 1 at least."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax.numpy as jnp
+import ml_dtypes
+import numpy as np
+import pytest
+
+from yobx.jax import to_onnx
+from yobx.verification import check_conversion
+from yobx.verification.runner import Session
+
+RNG = np.random.default_rng(1)
+
+
+def normal(*shape: int) -> np.ndarray:
+    return RNG.standard_normal(shape).astype(np.float32)
+
+
+@pytest.mark.parametrize("function", [jnp.any, jnp.all, jnp.sum, jnp.prod])
+@pytest.mark.parametrize("size", [0, 1, 4])
+def test_reductions(function: Callable[..., Any], size: int) -> None:
+    model = to_onnx(lambda x: function(x > 0, axis=0), (normal(5, 3),), dynamic_shapes=({0: "n"},))
+    x = normal(size, 3)
+    got = next(iter(Session(model).run({"x": x}).values.values()))
+    np.testing.assert_array_equal(got, np.asarray(function(x > 0, axis=0)))
+
+
+@pytest.mark.parametrize(("batch", "size"), [(2, 4), (0, 4), (2, 1), (2, 0)])
+def test_determinants_of_any_number_and_size(batch: int, size: int) -> None:
+    dynamic = ({0: "b", 1: "n", 2: "n"},)
+    model = to_onnx(jnp.linalg.det, (normal(5, 3, 3),), dynamic_shapes=dynamic)
+    x = normal(batch, size, size)
+    got = next(iter(Session(model).run({model.graph.input[0].name: x}).values.values()))
+    np.testing.assert_allclose(got, np.asarray(jnp.linalg.det(x)), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("batch", [2, 0])
+def test_complex_determinants_of_any_number_and_size(batch: int) -> None:
+    x = (normal(5, 3, 3) + 1j * normal(5, 3, 3)).astype(np.complex64)
+    dynamic = ({0: "b", 1: "n", 2: "n"},)
+    model = to_onnx(jnp.linalg.det, (x,), dynamic_shapes=dynamic)
+    y = (normal(batch, 4, 4) + 1j * normal(batch, 4, 4)).astype(np.complex64)
+    feeds = {model.graph.input[0].name: np.stack([y.real, y.imag], -1)}
+    got = next(iter(Session(model).run(feeds).values.values()))
+    want = np.asarray(jnp.linalg.det(y))
+    np.testing.assert_allclose(got[..., 0] + 1j * got[..., 1], want, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("dtype", [ml_dtypes.int4, ml_dtypes.uint4])
+def test_an_input_of_four_bits_that_is_the_result(dtype: Any) -> None:
+    check_conversion(lambda x: x, (jnp.arange(6).astype(dtype),)).raise_if_failed()
