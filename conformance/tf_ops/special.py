@@ -8,6 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from conformance.tf_ops.cases import EMPTY, Arg, Case
+from conformance.tf_ops.declared import declared
 
 HALVES = ("float16", "bfloat16")
 X = Arg("float32", ("n", 7), -0.99, 0.99)
@@ -26,14 +27,15 @@ def special_cases() -> Iterator[Case]:
     }  # fmt: skip
     for op_type, (arg, atol) in tables.items():
         raw = getattr(tf.raw_ops, op_type)
-        for dtype in ("float16", "bfloat16", "float32"):
+        for dtype in sorted(declared(op_type, "T") or ()):
+            double = dtype == "float64"
             case = Case(
                 f"{op_type}-{dtype}",
                 lambda x, raw=raw: raw(x=x),
                 (Arg(dtype, arg.shape, arg.low, arg.high),),
                 # Both sides are approximations, each good to a few units.
-                ulps=16 if dtype == "float32" else 4,
-                atol=atol if dtype == "float32" else 0.05,
+                ulps=32 if double else 16 if dtype == "float32" else 4,
+                atol=atol * 2e-9 if double else atol if dtype == "float32" else 0.05,
                 bindings=EMPTY,
             )
             try:

@@ -114,8 +114,11 @@ def digamma(g: GraphBuilder, x: str) -> str:
 
 
 def _bessel_series(order: int, terms: int) -> list[float]:
-    """Return the power series of ``I_order(x) / (x/2)**order`` in ``(x/2)**2``, highest first."""
-    values = [1.0 / (math.factorial(k) * math.factorial(k + order)) for k in range(terms)]
+    """Return the power series of ``I_order(x) / (x/2)**order`` in ``(x/20)**2``, highest first.
+
+    In ``(x/2)**2`` the last ones would be below 1e-45, which onnxruntime takes for zeros.
+    """
+    values = [100.0**k / (math.factorial(k) * math.factorial(k + order)) for k in range(terms)]
     return values[::-1]
 
 
@@ -135,7 +138,8 @@ def _bessel_e(g: GraphBuilder, x: str, order: int) -> str:
     near = g.op.Less(size, edge)
     small = g.op.Where(near, size, const(g, value, 0))
     half = g.op.Mul(small, const(g, value, 0.5))
-    series = polynomial(g, g.op.Mul(half, half), _bessel_series(order, 45))
+    tenth = g.op.Mul(small, const(g, value, 0.05))
+    series = polynomial(g, g.op.Mul(tenth, tenth), _bessel_series(order, 45))
     inner = g.op.Mul(series, g.op.Exp(g.op.Neg(small)))
     if order:
         inner = g.op.Mul(inner, half)

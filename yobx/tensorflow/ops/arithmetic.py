@@ -23,7 +23,6 @@ from yobx.tensorflow.ops._complex import COMPLEX, with_complex
 from yobx.tensorflow.ops._op import (
     BOOL,
     FLOATS,
-    FLOATS32,
     INTS,
     NUMBERS,
     UINTS,
@@ -56,8 +55,7 @@ def convert_library(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op
     return emit(g, op.inputs[0].name, outputs=outputs[:1], name=op.name)
 
 
-# onnxruntime's float64 sine and cosine are too coarse for a quotient near the poles.
-@register_tf_op_converter("Tan", dtypes=FLOATS32)
+@register_tf_op_converter("Tan", dtypes=FLOATS)
 def convert_tan(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """Tangent."""
     return trigonometric.tan(g, op.inputs[0].name, outputs=outputs[:1], name=op.name)
@@ -83,7 +81,7 @@ def convert_div(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: An
     return truncate_divide(g, x, y, outputs=outputs[:1], name=op.name)
 
 
-@register_tf_op_converter("TruncateDiv", dtypes=(*INTS, *UINTS))
+@register_tf_op_converter("TruncateDiv", dtypes=NUMBERS)
 def convert_truncate_div(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """Quotient rounded towards zero."""
     x, y = (i.name for i in op.inputs)

@@ -23,14 +23,15 @@ _DIRECT = {
 }
 
 
-@register_tf_op_converter(tuple(_DIRECT), dtypes=FLOATS32)
+@register_tf_op_converter(("Digamma", "Lgamma"), dtypes=FLOATS)
+@register_tf_op_converter(("Erfinv", "Ndtri"), dtypes=FLOATS32)
 def convert_special(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """A function written as series or rational fits."""
     value = _DIRECT[op.type](g, op.inputs[0].name)
     return str(g.op.Identity(value, outputs=outputs[:1], name=op.name))
 
 
-@register_tf_op_converter(("BesselI0", "BesselI0e", "BesselI1", "BesselI1e"), dtypes=FLOATS32)
+@register_tf_op_converter(("BesselI0", "BesselI0e", "BesselI1", "BesselI1e"), dtypes=FLOATS)
 def convert_bessel(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """Modified Bessel functions, plain or scaled by ``exp(-abs(x))``."""
     x = op.inputs[0].name
