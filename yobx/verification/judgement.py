@@ -299,12 +299,13 @@ class _Judgement:
             self._localize(wrong[0])
 
     def _compare_run(self, run: BindingRun) -> None:
-        reports = self._compared(run)
+        allowances = self._allowances(run)
+        reports = self._compared(run, allowances)
         if any(o.failed and o.category not in _PHASE_OF for o in reports) and self._refactor(run):
-            reports = self._compared(run)
+            reports = self._compared(run, allowances)
         self.report.outputs += reports
 
-    def _compared(self, run: BindingRun) -> list[OutputReport]:
+    def _allowances(self, run: BindingRun) -> dict[str, Allowance]:
         sensitivity = self.prepared.sensitivity
         wanted = run.expected_by_name
         allowances: dict[str, Allowance] = {}
@@ -316,8 +317,11 @@ class _Judgement:
         unknown = [name for name in wanted if name not in allowances]
         if unknown:
             allowances.update(sensitivity.measure(run.feeds, run.values, unknown))
+        return allowances
+
+    def _compared(self, run: BindingRun, allowances: dict[str, Allowance]) -> list[OutputReport]:
         reports = []
-        for name, want in wanted.items():
+        for name, want in run.expected_by_name.items():
             output = compare(name, run.actual[name], want, allowances[name])
             output.binding = run.binding.describe()
             output.symbolic_shape = _symbolic(self.prepared.model, name, run.actual[name])
