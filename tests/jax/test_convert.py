@@ -187,15 +187,18 @@ def test_a_call_that_does_not_fit_is_told_from_an_error_inside() -> None:
         to_onnx(lambda x: x + "text", (x,))
 
 
-def test_random_keys_are_closed_over_or_taken_as_data() -> None:
+def test_random_keys_are_inputs_closed_over_or_taken_as_data() -> None:
     x, key = normal(3), jax.random.key(0)
 
     def function(key: jax.Array, x: jax.Array) -> jax.Array:
         return x + jax.random.bits(key, x.shape).astype(jnp.float32)
 
-    with pytest.raises(ArgumentError, match=r"no random keys.*key<fry>"):
-        to_onnx(function, (key, x), dynamic_shapes={})
     wanted = np.asarray(function(key, x))
+    typed = to_onnx(function, (key, x))
+    assert [i.name for i in typed.graph.input] == ["key", "x"]
+    assert [d.dim_value for d in typed.graph.input[0].type.tensor_type.shape.dim] == [2]
+    given = np.asarray(jax.random.key_data(key))
+    np.testing.assert_array_equal(run(typed, (given, x))[0], wanted)
     (closed,) = run(to_onnx(lambda x: function(key, x), (x,), dynamic_shapes={}), (x,))
     np.testing.assert_array_equal(closed, wanted)
     data = np.asarray(jax.random.key_data(key))

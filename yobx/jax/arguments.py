@@ -5,13 +5,14 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import onnx
 
 from yobx.errors import ArgumentError
+from yobx.jax.random_keys import as_data, as_key, is_key
 from yobx.onnx_optim import TensorType
 from yobx.onnx_optim.tensor_type import to_numpy
 
@@ -58,11 +59,13 @@ class Call:
         tree: Structure of ``(args, kwargs)``.
         values: Flat arguments, those that are no arrays as they are.
         leaves: The arrays, by position in ``values``.
+        keys: What generates bits of those that are random keys, by position in ``values``.
     """
 
     tree: Any
     values: tuple[Any, ...]
     leaves: dict[int, Leaf]
+    keys: Mapping[int, Any] = field(default_factory=dict)
 
     def fill(self, arrays: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Arguments with one array for each leaf."""
@@ -70,7 +73,8 @@ class Call:
 
         flat = list(self.values)
         for position, array in zip(self.leaves, arrays, strict=True):
-            flat[position] = array
+            key = self.keys.get(position)
+            flat[position] = array if key is None or array is None else as_key(array, key)
         args, kwargs = jax.tree.unflatten(self.tree, flat)
         return args, kwargs
 
@@ -104,12 +108,19 @@ def read_call(args: Any, kwargs: Mapping[str, Any] | None) -> Call:
         return isinstance(value, onnx.ValueInfoProto)
 
     pairs, tree = jax.tree_util.tree_flatten_with_path((args, dict(kwargs or {})), is_leaf=is_leaf)
-    leaves = {}
+    leaves, keys = {}, {}
     for position, (path, value) in enumerate(pairs):
-        leaf = _leaf(path_labels(path)[1:], value)
+        labels = path_labels(path)[1:]
+        if is_key(value):
+            data, keys[position] = as_data(value)
+            leaf = _leaf(labels, data)
+            if leaf is not None and not value.shape:  # its axis is no batch
+                leaf = replace(leaf, concrete=False)
+        else:
+            leaf = _leaf(labels, value)
         if leaf is not None:
             leaves[position] = leaf
-    return Call(tree, tuple(value for _, value in pairs), leaves)
+    return Call(tree, tuple(value for _, value in pairs), leaves, keys)
 
 
 def _leaf(labels: Labels, value: Any) -> Leaf | None:
@@ -118,7 +129,6 @@ def _leaf(labels: Labels, value: Any) -> Leaf | None:
     dtype, shape = getattr(value, "dtype", None), getattr(value, "shape", None)
     if dtype is None or shape is None:
         return None
-    _refuse_key(dtype, labels)
     sizes = tuple(d if isinstance(d, int) else str(d) for d in shape)
     concrete = isinstance(value, np.ndarray | np.generic) or hasattr(value, "addressable_shards")
     if np.dtype(dtype).kind in "OUST":
@@ -128,18 +138,6 @@ def _leaf(labels: Labels, value: Any) -> Leaf | None:
             argument="args",
         )
     return Leaf(labels, _taken(np.dtype(dtype)), sizes, "", concrete)
-
-
-def _refuse_key(dtype: Any, labels: Labels) -> None:
-    from jax import dtypes
-
-    if dtypes.issubdtype(dtype, dtypes.prng_key):
-        raise ArgumentError(
-            f"ONNX has no random keys. Received: an array of {dtype} at {labels!r}. Let the "
-            "function close over it, or take its data (jax.random.key_data) and make a key of them "
-            "with jax.random.wrap_key_data.",
-            argument="args",
-        )
 
 
 def _taken(dtype: np.dtype[Any]) -> np.dtype[Any]:

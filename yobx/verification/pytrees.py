@@ -34,7 +34,7 @@ class FlatSource:
         kwargs: Its keyword arguments.
 
     Attributes:
-        leaves: The arguments one by one; a ``None`` is none.
+        leaves: The arguments one by one, of random keys their data; a ``None`` is none.
     """
 
     def __init__(self, source: Source, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
@@ -43,13 +43,23 @@ class FlatSource:
         self._source = source
         self.name = source.name
         self.framework = source.framework
+        from yobx.jax.random_keys import as_data, is_key
+
         flat, self._structure = jax.tree.flatten((args, dict(kwargs)))
-        self.leaves = tuple(flat)
+        found = {i: as_data(leaf) for i, leaf in enumerate(flat) if is_key(leaf)}
+        self._keys = {i: implementation for i, (_, implementation) in found.items()}
+        self.leaves = tuple(found[i][0] if i in found else leaf for i, leaf in enumerate(flat))
 
     def _call(self, leaves: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         import jax
 
-        args, kwargs = jax.tree.unflatten(self._structure, leaves)
+        from yobx.jax.random_keys import as_key
+
+        flat = [
+            as_key(leaf, self._keys[i]) if i in self._keys else leaf
+            for i, leaf in enumerate(leaves)
+        ]
+        args, kwargs = jax.tree.unflatten(self._structure, flat)
         return args, kwargs
 
     def _with_keywords(

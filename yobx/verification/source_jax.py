@@ -91,9 +91,12 @@ class JaxSource:
         import jax
         import jax.numpy as jnp
 
+        from yobx.jax.random_keys import is_key
+
         given = dict((self._kwargs if keywords is None else keywords) or {})
         arrays, named = jax.tree.map(
-            lambda leaf: jnp.asarray(leaf) if is_tensor(leaf) else leaf, (args, given)
+            lambda leaf: jnp.asarray(leaf) if is_tensor(leaf) and not is_key(leaf) else leaf,
+            (args, given),
         )
         if self._admitted is not None:
             self._admitted.call(*filter(is_tensor, jax.tree.leaves((arrays, named))))
@@ -344,4 +347,8 @@ def _as_array(leaf: Any) -> NDArray[Any]:
     """A leaf of a result; a Python number has the dtype that it gets in a trace."""
     import jax.numpy as jnp
 
+    from yobx.jax.random_keys import as_data, is_key
+
+    if is_key(leaf):
+        return np.asarray(as_data(leaf)[0])
     return np.asarray(leaf if is_tensor(leaf) else jnp.asarray(leaf))
