@@ -20,6 +20,7 @@ from yobx.passes.hard_sigmoid import merge_hard_sigmoid
 from yobx.passes.identities import remove_identities
 from yobx.passes.layer_norm import merge_layer_norm
 from yobx.passes.layout import optimize_layout
+from yobx.passes.neutral_numbers import keep_neutral_numbers
 from yobx.passes.pooling import mean_to_global_pool
 from yobx.passes.recurrent import merge_directions
 from yobx.passes.reshapes import simplify_reshapes
@@ -67,4 +68,5 @@ def default_passes() -> tuple[Callable[[onnx_ir.Model], None], ...]:
         simplify_reshapes,
         remove_dead_code,
         keep_counted_indices,
+        keep_neutral_numbers,
     )
