@@ -148,15 +148,15 @@ def unary(op: str, dtype: str) -> Sides:
     )
 
 
-# ---- one step of a recurrent operator -----------------------------------------------------------
+# ---- steps of a recurrent operator ---------------------------------------------------------------
 
-UNITS, STEPS = 2, 20_000
+UNITS, STEPS, ROWS_OF_A_STEP = 2, 8, 5_000
 #: Gates of the operator, and the one that makes results small, with its range.
 GATES = {"LSTM": (4, 0, (-20.0, -9.0)), "GRU": (3, 0, (9.0, 20.0)), "RNN": (1, 0, (-0.02, 0.02))}
 
 
 def _recurrent_model(op: str, gates: int) -> onnx.ModelProto:
-    """A step whose products are exact: every gate is one element of the input."""
+    """Steps whose products are exact: every gate is one element of the input."""
     width = gates * UNITS
     weights = {
         "w": np.eye(width, dtype=np.float32)[None],
@@ -168,36 +168,41 @@ def _recurrent_model(op: str, gates: int) -> onnx.ModelProto:
     graph = helper.make_graph(
         [node],
         "step",
-        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, "B", width])],
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["T", "B", width])],
         [helper.make_tensor_value_info(o, TensorProto.FLOAT, None) for o in outputs if o],
         [numpy_helper.from_array(array, name) for name, array in weights.items()],
     )
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
 
 
-def _step(op: str, x: Any, sigmoid: Any, tanh: Any) -> dict[str, Any]:
-    """What ONNX says of a step, in the arithmetic of the arguments; states are zero before it."""
+def _steps(op: str, x: Any, sigmoid: Any, tanh: Any) -> dict[str, Any]:
+    """What ONNX says of some steps, in the arithmetic of the arguments; states are zero before."""
 
     def one_minus(z: Any) -> Any:
         return sigmoid(-z) if x.dtype == np.float64 else 1.0 - sigmoid(z)
 
-    gate = [x[..., i * UNITS : (i + 1) * UNITS] for i in range(GATES[op][0])]
-    if op == "RNN":
-        return {"h": tanh(gate[0])}
-    if op == "GRU":
-        return {"h": one_minus(gate[0]) * tanh(gate[2])}
-    c = sigmoid(gate[0]) * tanh(gate[3])
-    return {"h": sigmoid(gate[1]) * tanh(c), "c": c}
+    h = c = np.zeros((1, ROWS_OF_A_STEP, UNITS), x.dtype)
+    for t in range(STEPS):
+        gate = [x[t : t + 1, :, i * UNITS : (i + 1) * UNITS] for i in range(GATES[op][0])]
+        if op == "RNN":
+            h = tanh(gate[0])
+        elif op == "GRU":
+            h = one_minus(gate[0]) * tanh(gate[2]) + sigmoid(gate[0]) * h
+        else:
+            c = sigmoid(gate[2]) * c + sigmoid(gate[0]) * tanh(gate[3])
+            h = sigmoid(gate[1]) * tanh(c)
+    return {"h": h, "c": c} if op == "LSTM" else {"h": h}
 
 
 def recurrent(op: str) -> Sides:
     gates, small, (low, high) = GATES[op]
     rng = np.random.default_rng(0)
-    x = rng.standard_normal((1, STEPS, gates * UNITS)).astype(np.float32)
-    x[..., small * UNITS : (small + 1) * UNITS] = rng.uniform(low, high, (1, STEPS, UNITS))
+    shape = (STEPS, ROWS_OF_A_STEP)
+    x = rng.standard_normal((*shape, gates * UNITS)).astype(np.float32)
+    x[..., small * UNITS : (small + 1) * UNITS] = rng.uniform(low, high, (*shape, UNITS))
     model = _recurrent_model(op, gates)
-    source = {name: a.numpy() for name, a in _step(op, x, tf.sigmoid, tf.tanh).items()}
-    exact = _step(op, x.astype(np.float64), _sigmoid, np.tanh)
+    source = {name: a.numpy() for name, a in _steps(op, x, tf.sigmoid, tf.tanh).items()}
+    exact = _steps(op, x.astype(np.float64), _sigmoid, np.tanh)
     runtime = Session(model).run({"x": x}).values
     return Sides(model, {"x": x}, runtime, source, exact)
 
