@@ -12,6 +12,7 @@ import pytest
 
 from yobx.stablehlo.registry import get_stablehlo_op_converter
 from yobx.verification import check_conversion
+from yobx.verification.check import run_check
 from yobx.verification.factorisations import Values, equally_good
 from yobx.verification.tolerances import load_tolerances
 
@@ -105,6 +106,18 @@ def test_wrong_eigenvectors_and_eigenvalues(change: Any) -> None:
         localize=False,
     )
     assert report.failed_phase == "values"
+
+
+def test_a_run_keeps_what_the_source_gave() -> None:
+    result = run_check(
+        jnp.linalg.eigh, (jnp.asarray(SYMMETRIC),), dynamic_shapes={}, localize=False
+    )
+    result.raise_if_failed()
+    own = jnp.linalg.eigh(SYMMETRIC)
+    for got, want in zip(result.expected.values(), own, strict=True):
+        np.testing.assert_array_equal(got, np.asarray(want))
+    assert result.runs[0].with_factors is not None
+    assert any("reconstruction: eigh" in note for note in result.report.notes)
 
 
 def test_what_follows_wrongly_from_right_vectors() -> None:

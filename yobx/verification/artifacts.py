@@ -66,7 +66,7 @@ def write_artifacts(result: CheckResult, folder: Path) -> list[str]:
             if result.model is not None
             else []
         )
-        expected = {name: value for name, (_, value) in zip(names, run.expected, strict=False)}
+        expected = {name: value for name, (_, value) in zip(names, run.wanted, strict=False)}
         for label, arrays in (
             ("inputs", run.feeds),
             ("expected", expected),

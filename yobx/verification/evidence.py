@@ -34,6 +34,8 @@ class BindingRun:
         actual: Outputs of the optimised ONNX model by name.
         values: Every value of the unoptimised model by name, inputs included.
         turns: Values inside control flow: one array for each time that it was computed.
+        with_factors: Outputs of the source with factors of the model in the place of its own, where
+            these are compared; else ``None``.
     """
 
     binding: Binding
@@ -43,6 +45,17 @@ class BindingRun:
     actual: dict[str, Any]
     values: dict[str, Any]
     turns: dict[str, list[Any]] = field(default_factory=dict)
+    with_factors: list[NamedArray] | None = None
+
+    @property
+    def wanted(self) -> list[NamedArray]:
+        """What outputs are compared with."""
+        return self.expected if self.with_factors is None else self.with_factors
+
+    @property
+    def wanted_by_name(self) -> dict[str, Any]:
+        """What outputs are compared with, under the names of the converted model."""
+        return dict(zip(self.actual, (value for _, value in self.wanted), strict=False))
 
     @property
     def expected_by_name(self) -> dict[str, Any]:

@@ -321,7 +321,7 @@ class _Judgement:
 
     def _compared(self, run: BindingRun, allowances: dict[str, Allowance]) -> list[OutputReport]:
         reports = []
-        for name, want in run.expected_by_name.items():
+        for name, want in run.wanted_by_name.items():
             output = compare(name, run.actual[name], want, allowances[name])
             output.binding = run.binding.describe()
             output.symbolic_shape = _symbolic(self.prepared.model, name, run.actual[name])
@@ -339,7 +339,7 @@ class _Judgement:
         if found is None or len(found[0]) != len(run.expected):
             return False
         pairs = zip(run.expected, found[0], strict=True)
-        run.expected = [(name, as_pairs(value)) for (name, _), value in pairs]
+        run.with_factors = [(name, as_pairs(value)) for (name, _), value in pairs]
         note = (
             f"factors of the model were taken for those of the source, with which they agree by "
             f"reconstruction: {', '.join(dict.fromkeys(found[1]))}"
@@ -369,7 +369,7 @@ class _Judgement:
             args=run.args,
             feeds=run.feeds,
             values=run.values,
-            expected=run.expected_by_name,
+            expected=run.wanted_by_name,
             optimised=run.actual,
             options=self.prepared.options.conversion(),
             tolerance_class=self.prepared.options.tolerance_class,
