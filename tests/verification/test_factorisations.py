@@ -120,6 +120,27 @@ def test_a_run_keeps_what_the_source_gave() -> None:
     assert any("reconstruction: eigh" in note for note in result.report.notes)
 
 
+def test_programs_without_factors_are_not_run_again() -> None:
+    def off(g: Any, op: Any) -> str:
+        return str(g.op.Sin(op.x()))
+
+    result = run_check(jnp.cos, (jnp.asarray(A),), extra_converters={"cosine": off}, localize=False)
+    assert result.report.failed_phase == "values"
+    assert all(run.with_factors is None for run in result.runs)
+
+
+def test_a_source_that_cannot_be_run_in_steps_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*given: Any, **named: Any) -> None:
+        raise RuntimeError("no steps")
+
+    monkeypatch.setattr("yobx.verification.source_jax.equally_good", broken)
+    report = check_conversion(
+        jnp.linalg.eigh, (jnp.asarray(SYMMETRIC),), dynamic_shapes={}, localize=False
+    )
+    assert report.failed_phase == "values"
+    assert any("no steps" in note for note in report.notes)
+
+
 def test_what_follows_wrongly_from_right_vectors() -> None:
     def off(g: Any, op: Any) -> str:
         return str(g.op.Mul(g.op.Exp(op.x()), np.float32(1.0001)))

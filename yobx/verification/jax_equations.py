@@ -6,11 +6,11 @@ the place of those of an equation.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["Step", "run_equations"]
+__all__ = ["Step", "has_primitive", "run_equations"]
 
 # Calls that are entered; what they add to the name stack.
 _CALLS: dict[str, Callable[[Any], str]] = {
@@ -39,6 +39,17 @@ class Step:
     stack: str
     inputs: list[Any]
     outputs: list[Any]
+
+
+def has_primitive(jaxpr: Any, names: Collection[str]) -> bool:
+    """Whether equations that `run_equations` shows are of one of these primitives."""
+    for equation in jaxpr.eqns:
+        if equation.primitive.name in names:
+            return True
+        entered = _inner(equation, [None] * len(equation.invars))
+        if entered is not None and has_primitive(entered.jaxpr, names):
+            return True
+    return False
 
 
 Watcher = Callable[[Step], Sequence[Any]]

@@ -335,7 +335,12 @@ class _Judgement:
             return False
         factor = self.prepared.sensitivity.tolerances.factorisation
         options = self.prepared.options.conversion()
-        found = source.run_with_factors(run.args, options, values, factor)
+        found: tuple[list[Any], list[str]] | None = None
+        with Attempt() as attempt:
+            found = source.run_with_factors(run.args, options, values, factor)
+        if attempt.error is not None:
+            reason = one_line(attempt.error, 200)
+            self.report.notes.append(f"the source did not run equation by equation: {reason}")
         if found is None or len(found[0]) != len(run.expected):
             return False
         pairs = zip(run.expected, found[0], strict=True)

@@ -14,8 +14,8 @@ from yobx.errors import TraceError
 from yobx.verification import tree
 from yobx.verification.arguments import source_arrays
 from yobx.verification.boundary import Attempt
-from yobx.verification.factorisations import Values, equally_good
-from yobx.verification.jax_equations import Step, run_equations
+from yobx.verification.factorisations import FACTORISATIONS, Values, equally_good
+from yobx.verification.jax_equations import Step, has_primitive, run_equations
 from yobx.verification.jax_values import jax_values
 from yobx.verification.runner import input_names
 from yobx.verification.sources import (
@@ -176,6 +176,9 @@ class JaxSource:
         import jax
 
         function, leaves = self._flat(args, options)
+        traced = jax.make_jaxpr(function)(*leaves)
+        if self._converted is None or not has_primitive(traced.jaxpr, FACTORISATIONS):
+            return None
         found, done = Values(values), []
 
         def watch(step: Step) -> list[Any]:
@@ -193,9 +196,8 @@ class JaxSource:
             done.append(primitive)
             return [jax.numpy.asarray(array) for array in made]
 
-        traced = jax.make_jaxpr(function)(*leaves)
         outputs = [np.asarray(array) for array in run_equations(traced, leaves, watch)]
-        return (outputs, done) if done and self._converted is not None else None
+        return (outputs, done) if done else None
 
     def _flat(
         self, args: tuple[Any, ...], options: Mapping[str, Any]
