@@ -182,8 +182,6 @@ def _losses() -> Iterator[Entry]:
         whole(2, 3, low=1, high=5),
         numbers(2, 6, 5),
         *lengths,
-        refused="Defun",
-        reason="a loss of training, in functions of TensorFlow 1",
     )
     beams: dict[str, Any] = {
         "refused": "CTCBeamSearchDecoder",
