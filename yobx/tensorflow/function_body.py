@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from numpy.typing import NDArray
+
 from yobx.errors import InternalError
+from yobx.tensorflow.constants import computed_constants
 from yobx.tensorflow.conversion import Conversion, current_conversion
 from yobx.tensorflow.graph_walk import called_function, function_graph, needed_operations
 from yobx.xbuilder import GraphBuilder
 
 __all__ = ["convert_function_body", "convert_operations"]
+
+
+_WITHOUT_NODES = frozenset({"Placeholder", "PlaceholderV2", "NoOp"})
 
 
 def convert_function_body(
@@ -87,12 +93,16 @@ def convert_operations(
         local: Whether the names of the graph may be in use outside, so that values get fresh ones.
     """
     operations = needed_operations(results)
+    constants = computed_constants(operations, results, conversion.extra_converters)
+    if constants:
+        operations = needed_operations(results, known=constants)
+        _declare(g, conversion, constants)
     used = {tensor.name for op in operations for tensor in op.inputs}
     used.update(tensor.name for tensor in results)
     # A captured number is an input of its graph and a Const at the same time.
     given = {tensor.op.name for tensor in results[0].graph.inputs} if results else set()
     for op in operations:
-        if op.type in {"Placeholder", "PlaceholderV2", "NoOp"} or op.name in given:
+        if op.type in _WITHOUT_NODES or op.name in given or op in constants:
             continue
         if op.type == "PlaceholderWithDefault":
             g.alias(op.outputs[0].name, op.inputs[0].name)
@@ -111,6 +121,16 @@ def convert_operations(
                         g.alias(tensor.name, output)
         if not local:
             conversion.on_op(op)
+
+
+def _declare(
+    g: GraphBuilder, conversion: Conversion, constants: Mapping[Any, Sequence[NDArray[Any]]]
+) -> None:
+    """Makes initializers of the outputs of operations that are known."""
+    for op, values in constants.items():
+        for tensor, value in zip(op.outputs, values, strict=True):
+            name = g.unique_name(conversion.place(tensor.name))
+            g.alias(tensor.name, g.make_initializer(name, value))
 
 
 def _inline(g: GraphBuilder, op: Any, function: str, conversion: Conversion) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,7 @@ from yobx.errors import ConversionError
 __all__ = [
     "NestedBody",
     "called_function",
+    "function_attributes",
     "function_graph",
     "needed_operations",
     "nested_bodies",
@@ -21,7 +22,11 @@ _CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
 
 
 def needed_operations(
-    results: Iterable[Any], *, control: Iterable[Any] = (), follow_control: bool = False
+    results: Iterable[Any],
+    *,
+    control: Iterable[Any] = (),
+    follow_control: bool = False,
+    known: Collection[Any] = (),
 ) -> list[Any]:
     """Lists the operations that results depend on, in execution order.
 
@@ -29,6 +34,7 @@ def needed_operations(
         results: Tensors.
         control: Operations to start from as well.
         follow_control: Whether control inputs count as dependencies.
+        known: Operations whose outputs are known, so that they depend on nothing.
 
     Returns:
         Operations, each after the ones it depends on, in the order of the graph.
@@ -41,6 +47,8 @@ def needed_operations(
         if op in seen:
             continue
         seen.add(op)
+        if op in known:
+            continue
         pending.extend(tensor.op for tensor in op.inputs)
         if follow_control:
             pending.extend(op.control_inputs)
@@ -54,7 +62,8 @@ def needed_operations(
 _FUNCTION_ATTRIBUTES: dict[str, tuple[str, ...]] = {}
 
 
-def _function_attributes(op: Any) -> tuple[str, ...]:
+def function_attributes(op: Any) -> tuple[str, ...]:
+    """Names of the attributes of an operation that refer to functions."""
     found = _FUNCTION_ATTRIBUTES.get(op.type)
     if found is None:
         attributes = op.op_def.attr
@@ -174,7 +183,7 @@ def nested_bodies(op: Any) -> Iterator[NestedBody]:
     if called is not None:
         yield NestedBody(op, "f", function_graph(op.graph, called))
         return
-    for attribute in _function_attributes(op):
+    for attribute in function_attributes(op):
         value = op.get_attr(attribute)
         for item in value if isinstance(value, list | tuple) else [value]:
             if item.name:

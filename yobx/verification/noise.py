@@ -201,6 +201,21 @@ class _Noise:
     def _condition_noise(
         self, node: onnx.NodeProto, output: str, unit: float
     ) -> list[onnx.NodeProto]:
+        width = self.tolerances.noise["contraction"] * unit * self.amplification
+        noise, error = self._name(output), self._name(output)
+        if node.op_type == "DFT":
+            nodes, condition = self._reach_of_fourier(node, self.dtypes[output])
+        else:
+            nodes, condition = self._reach(node, output)
+        return [
+            *nodes,
+            *self._spread(f"{output}__rounded", noise, 0.0, width, self.dtypes[output]),
+            helper.make_node("Mul", [condition, noise], [error]),
+            helper.make_node("Add", [f"{output}__rounded", error], [output]),
+        ]
+
+    def _reach(self, node: onnx.NodeProto, output: str) -> tuple[list[onnx.NodeProto], str]:
+        """What bounds the error of a sum of products: the same operator on absolute values."""
         twin = onnx.NodeProto()
         twin.CopyFrom(node)
         twin.name = ""
@@ -213,19 +228,45 @@ class _Noise:
         condition = self._name(output)
         del twin.output[:]
         twin.output.append(condition)
-        width = self.tolerances.noise["contraction"] * unit * self.amplification
-        noise, error = self._name(output), self._name(output)
-        reach: list[onnx.NodeProto] = []
+        nodes.append(twin)
         if node.op_type == "Resize":
-            reach, condition = self._reach_of_resize(twin, condition, self.dtypes[output])
-        return [
-            *nodes,
-            twin,
-            *reach,
-            *self._spread(f"{output}__rounded", noise, 0.0, width, self.dtypes[output]),
-            helper.make_node("Mul", [condition, noise], [error]),
-            helper.make_node("Add", [f"{output}__rounded", error], [output]),
-        ]
+            more, condition = self._reach_of_resize(twin, condition, self.dtypes[output])
+            nodes += more
+        return nodes, condition
+
+    def _reach_of_fourier(
+        self, node: onnx.NodeProto, dtype: int
+    ) -> tuple[list[onnx.NodeProto], str]:
+        """What bounds the error of a fast Fourier transform over n elements: ``log2(n) norm(x)``.
+
+        An element may be small, but is a sum of all of them, in log2(n) steps (Higham, Accuracy and
+        Stability of Numerical Algorithms, theorem 24.2); an inverse is divided by n.
+        """
+        attributes = {a.name: a.i for a in node.attribute}
+        nodes: list[onnx.NodeProto] = []
+
+        def emit(op_type: str, inputs: list[str], **more: Any) -> str:
+            name = self._name(node.output[0])
+            nodes.append(helper.make_node(op_type, inputs, [name], **more))
+            return name
+
+        given = [*node.input, "", ""][1:3]
+        if given[1]:
+            axis = emit("Reshape", [given[1], emit("Constant", [], value_ints=[1])])
+        else:
+            axis = emit("Constant", [], value_ints=[attributes.get("axis", -2)])
+        axes = emit("Concat", [axis, emit("Constant", [], value_ints=[-1])], axis=0)
+        norm = emit("ReduceL2", [node.input[0], axes], keepdims=1)
+        count = given[0] or emit("Gather", [emit("Shape", [node.input[0]]), axis])
+        size = emit("Cast", [count], to=dtype)
+        two = emit("Cast", [emit("Constant", [], value_int=2)], to=dtype)
+        steps = emit("Div", [emit("Log", [emit("Max", [size, two])]), emit("Log", [two])])
+        reach = emit("Mul", [norm, steps])
+        if not attributes.get("inverse"):
+            return nodes, reach
+        # One side alone stands for both.
+        whole = emit("Mul", [reach, two]) if attributes.get("onesided") else reach
+        return nodes, emit("Div", [whole, size])
 
     def _reach_of_resize(
         self, node: onnx.NodeProto, condition: str, dtype: int
