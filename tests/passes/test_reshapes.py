@@ -59,6 +59,19 @@ def test_a_size_that_is_left_open_stays_open(rest: str, expected: dict[str, int]
     assert after == expected if expected else "Mul" in after
 
 
+def test_a_squeeze_that_fails_for_some_sizes_still_does() -> None:
+    before = parse(
+        """g (float[n, m] x) => (float[n, 1] y)
+        <int64[1] one = {1}, int64[1] two = {2}, int64[1] three = {3}> {
+            s = Slice (x, two, three, one)
+            q = Squeeze (s, one)
+            y = Unsqueeze (q, one)
+        }"""
+    )
+    after = apply(before, simplify_reshapes, remove_dead_code)
+    assert kinds(after) == {"Slice": 1, "Squeeze": 1, "Unsqueeze": 1}
+
+
 def test_two_unknown_sizes_stay_computed() -> None:
     before = parse(
         """g (float[n, m, 6] x) => (float[m, n, 6] y)

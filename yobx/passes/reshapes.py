@@ -45,10 +45,12 @@ def _simplify(editor: GraphEditor, graph: ir.Graph, node: ir.Node) -> None:
         before = source.producer()
         if before is None or before.op_type not in _RESHAPES or before.graph is not graph:
             break
+        if _may_refuse(before):
+            break
         source = before.inputs[0]
         chained = True
     output = node.outputs[0]
-    if source is None:
+    if source is None or _may_refuse(node):
         return
     if chained and same_dims(source, output) and GraphEditor.replace(output, source):
         return
@@ -63,6 +65,15 @@ def _simplify(editor: GraphEditor, graph: ir.Graph, node: ir.Node) -> None:
     node.resize_inputs(2)
     node.replace_input_with(0, source)
     node.replace_input_with(1, editor.add_constant(np.array(target, dtype=np.int64)))
+
+
+def _may_refuse(node: ir.Node) -> bool:
+    """Whether a Squeeze fails in some run, which a Reshape would give another shape in."""
+    if node.op_type != "Squeeze":
+        return False
+    dims = known_dims(node.inputs[0])
+    axes = int_constant(node.inputs[1]) if len(node.inputs) > 1 else None
+    return dims is None or axes is None or any(dims[axis] != 1 for axis in axes)
 
 
 def _leaves_open(target: ir.Value | None) -> bool:
