@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["dtype_of", "graph_values"]
+__all__ = ["dtype_of", "graph_function", "graph_values"]
 
 _CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
 _WHILES = frozenset({"While", "StatelessWhile"})
@@ -104,7 +104,7 @@ class _Walk:
         if names:
             key = (graph, *names)
             if key not in self._built:
-                self._built[key] = _function(graph, feeds, names)
+                self._built[key] = graph_function(graph, feeds, names)
             given.update(zip(names, self._built[key](*inputs), strict=True))
         return [given[tensor.name] for tensor in tensors]
 
@@ -134,7 +134,7 @@ class _Walk:
         return turns
 
 
-def _function(graph: Any, feeds: Sequence[Any], names: Sequence[str]) -> Any:
+def graph_function(graph: Any, feeds: Sequence[Any], names: Sequence[str]) -> Any:
     """A function from the inputs of a graph, captured ones too, to some of its values."""
     import tensorflow as tf
 

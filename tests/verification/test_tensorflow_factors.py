@@ -1,0 +1,101 @@
+"""Factors of TensorFlow's graphs are judged by what they are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+import tensorflow as tf
+from onnx import helper, numpy_helper
+
+import yobx.tensorflow
+from tests.verification.models import copied
+from yobx.tensorflow import to_onnx
+from yobx.verification import check_conversion
+
+A = np.random.default_rng(0).normal(size=(3, 5, 5)).astype(np.float32)
+
+
+def symmetric(a: Any) -> Any:
+    return a + tf.linalg.matrix_transpose(a)
+
+
+FUNCTIONS: dict[str, Callable[[Any], Any]] = {
+    "eigh": lambda a: tf.linalg.eigh(symmetric(a)),
+    "eigenvalues": lambda a: tf.linalg.eigvalsh(symmetric(a)),
+    "svd": lambda a: tf.linalg.svd(a),
+    "singular values": lambda a: tf.linalg.svd(a, compute_uv=False),
+    "thin": lambda a: tf.linalg.svd(a[:, :, :3]),
+    "whole": lambda a: tf.linalg.svd(a[:, :3], full_matrices=True),
+    "qr": lambda a: tf.linalg.qr(a),
+    "pinv": lambda a: tf.linalg.pinv(a),
+    "cholesky": lambda a: tf.linalg.cholesky(a @ symmetric(a * 0) + a @ tf.transpose(a, [0, 2, 1])),
+    "lu": lambda a: tf.linalg.lu(a),
+    "solve": lambda a: tf.linalg.triangular_solve(a + 5.0 * tf.eye(5), a, adjoint=True),
+    "named": lambda a: dict(zip(("values", "a vector"), tf.linalg.eigh(symmetric(a)), strict=True)),
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_right_factors_agree(name: str) -> None:
+    function = tf.function(FUNCTIONS[name], autograph=False)
+    report = check_conversion(function, (A,), dynamic_shapes=({0: "b"},))
+    assert report.passed, report.text()
+
+
+def _changed(model: onnx.ModelProto, output: int, change: Callable[[str, str], list[Any]]) -> Any:
+    """A model with nodes between a result and its name."""
+    wrong = copied(model)
+    name = wrong.graph.output[output].name
+    for node in wrong.graph.node:
+        node.output[:] = [f"{name}_right" if o == name else o for o in node.output]
+        node.input[:] = [f"{name}_right" if i == name else i for i in node.input]
+    wrong.graph.node.extend(change(f"{name}_right", name))
+    return wrong
+
+
+def _gathered(indices: list[int], axis: int) -> Callable[[str, str], list[Any]]:
+    value = numpy_helper.from_array(np.array(indices, np.int64))
+    return lambda before, after: [
+        helper.make_node("Constant", [], ["order"], value=value),
+        helper.make_node("Gather", [before, "order"], [after], axis=axis),
+    ]
+
+
+def _scaled(before: str, after: str) -> list[Any]:
+    value = numpy_helper.from_array(np.array(1.00001, np.float32))
+    return [
+        helper.make_node("Constant", [], ["scale"], value=value),
+        helper.make_node("Mul", [before, "scale"], [after]),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "output", "change"),
+    [
+        ("eigh", 1, _gathered([1, 0, 2, 3, 4], 2)),
+        ("eigh", 1, _gathered([0, 0, 2, 3, 4], 2)),
+        ("eigh", 0, _gathered([1, 0, 2, 3, 4], 1)),
+        ("eigh", 1, _scaled),
+        ("svd", 1, _gathered([0, 2, 1, 3, 4], 2)),
+        ("svd", 2, _gathered([0, 2, 1, 3, 4], 2)),
+        ("svd", 2, _scaled),
+        ("qr", 0, _scaled),
+        ("lu", 0, _gathered([1, 0, 2, 3, 4], 2)),
+    ],
+)
+def test_wrong_factors_are_told(
+    name: str, output: int, change: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*args: Any, **options: Any) -> onnx.ModelProto:
+        return _changed(to_onnx(*args, **options), output, change)
+
+    monkeypatch.setattr(yobx.tensorflow, "to_onnx", broken)
+    function = tf.function(FUNCTIONS[name], autograph=False)
+    report = check_conversion(function, (A,), dynamic_shapes=({0: "b"},), localize=False)
+    assert report.failed_phase == "values", report.text()
+    places = [o.name for o in report.outputs]
+    assert places.index(next(o.name for o in report.outputs if o.failed)) == output

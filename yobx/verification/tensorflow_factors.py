@@ -1,0 +1,122 @@
+"""Runs a TensorFlow graph with the factors of a converted model in the place of its own.
+
+The rules of :mod:`yobx.verification.factorisations` are those of JAX's primitives; here is what
+TensorFlow's operations are in their terms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from yobx.verification.factorisations import Values, equally_good
+from yobx.verification.tensorflow_values import graph_function
+
+__all__ = ["run_with_factors"]
+
+Array = NDArray[Any]
+Arrays = Sequence[Array]
+
+
+@dataclass(frozen=True)
+class _Kind:
+    """An operation in the terms of a rule.
+
+    Attributes:
+        rule: Name of the rule.
+        params: Its parameters, from the operation.
+        given: Results of the operation as the rule takes them.
+        back: And as the operation gives them.
+    """
+
+    rule: str
+    params: Callable[[Any], Mapping[str, Any]] = lambda op: {}
+    given: Callable[[Arrays], Arrays] = lambda results: results
+    back: Callable[[Arrays], Arrays] = lambda results: results
+
+
+def _swapped(results: Arrays) -> Arrays:
+    return results[::-1]
+
+
+def _turned(results: Arrays) -> Arrays:
+    """Singular values and vectors, of which JAX gives the right ones as rows."""
+    values, *factors = results
+    if not factors or factors[1].ndim < 2:  # not asked for
+        return [values]
+    left, right = factors
+    return [values, left, np.conj(np.swapaxes(right, -1, -2))]
+
+
+def _solve(op: Any) -> Mapping[str, Any]:
+    adjoint = op.get_attr("adjoint")
+    lower = op.get_attr("lower")
+    return {
+        "lower": lower,
+        "unit_diagonal": False,
+        "conjugate_a": adjoint,
+        "transpose_a": adjoint,
+        "left_side": True,
+    }
+
+
+_KINDS = {
+    "Cholesky": _Kind("cholesky"),
+    "Lu": _Kind("lu", given=lambda r: [*r, r[1]], back=lambda r: r[:2]),
+    "MatrixTriangularSolve": _Kind("triangular_solve", params=_solve),
+    "Qr": _Kind("qr"),
+    "SelfAdjointEigV2": _Kind("eigh", lambda op: {"lower": True}, _swapped, _swapped),
+    "Svd": _Kind("svd", given=_turned, back=_turned),
+}
+
+
+def run_with_factors(
+    function: Any, inputs: Sequence[Any], values: Mapping[str, Any], factor: float
+) -> tuple[list[Any], list[str]] | None:
+    """Runs a traced function; factors of the model that are as good take the place of its own.
+
+    Args:
+        function: A ``ConcreteFunction``.
+        inputs: Tensors for its arguments.
+        values: Values of the converted model by name, results last.
+        factor: What is allowed, times size, machine epsilon and norm.
+
+    Returns:
+        Outputs in order and the factorisations where that was done; ``None`` if nowhere.
+    """
+    graph = _inlined(function).graph
+    operations = [op for op in graph.get_operations() if op.type in _KINDS]
+    known, given = Values(values), dict(zip((t.name for t in graph.inputs), inputs, strict=True))
+    done = []
+    for op in operations:
+        kind = _KINDS[op.type]
+        read = _evaluated(graph, given, [*op.inputs, *op.outputs])
+        operands, results = read[: len(op.inputs)], read[len(op.inputs) :]
+        made = equally_good(
+            kind.rule, kind.params(op), operands, kind.given(results), values=known, factor=factor
+        )
+        if made is not None:
+            done.append(op.type)
+            given.update(zip((t.name for t in op.outputs), kind.back(made), strict=False))
+    return (_evaluated(graph, given, graph.outputs), done) if done else None
+
+
+def _inlined(function: Any) -> Any:
+    """The function without calls, so that all operations are in one graph."""
+    from tensorflow.python.framework.convert_to_constants import convert_variables_to_constants_v2
+
+    return convert_variables_to_constants_v2(function, lower_control_flow=False)
+
+
+def _evaluated(graph: Any, given: Mapping[str, Any], tensors: Sequence[Any]) -> list[Array]:
+    feeds = [graph.get_tensor_by_name(name) for name in given]
+    wanted = [tensor.name for tensor in tensors if tensor.name not in given]
+    found = dict(given)
+    if wanted:
+        run = graph_function(graph, feeds, wanted)
+        found.update(zip(wanted, run(*given.values()), strict=True))
+    return [np.asarray(found[tensor.name]) for tensor in tensors]
