@@ -35,6 +35,10 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "cholesky": lambda a: tf.linalg.cholesky(a @ symmetric(a * 0) + a @ tf.transpose(a, [0, 2, 1])),
     "lu": lambda a: tf.linalg.lu(a),
     "solve": lambda a: tf.linalg.triangular_solve(a + 5.0 * tf.eye(5), a, adjoint=True),
+    "determinant": lambda a: tf.linalg.det(a),
+    "its logarithm": lambda a: tf.linalg.slogdet(a),
+    "inverse": lambda a: tf.linalg.inv(a, adjoint=True),
+    "general solve": lambda a: tf.linalg.solve(a, a[:, :, :2] + 1.0),
     "named": lambda a: dict(zip(("values", "a vector"), tf.linalg.eigh(symmetric(a)), strict=True)),
 }
 
@@ -85,6 +89,11 @@ def _scaled(before: str, after: str) -> list[Any]:
         ("svd", 2, _scaled),
         ("qr", 0, _scaled),
         ("lu", 0, _gathered([1, 0, 2, 3, 4], 2)),
+        ("determinant", 0, _scaled),
+        ("its logarithm", 1, _scaled),
+        ("inverse", 0, _scaled),
+        ("inverse", 0, _gathered([0, 1, 2, 4, 3], 2)),
+        ("general solve", 0, _scaled),
     ],
 )
 def test_wrong_factors_are_told(

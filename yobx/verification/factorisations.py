@@ -294,13 +294,61 @@ def _triangular_solve(
     return [_first(find(made[0]), good)]
 
 
+def _condition(a: Array) -> Array:
+    """One-norm condition numbers; infinite for a singular matrix."""
+    with np.errstate(all="ignore"):
+        numbers = np.linalg.cond(a, 1)
+    return np.asarray(np.where(np.isnan(numbers), np.inf, numbers))
+
+
+def _determinant(
+    params: Any, given: list[Array], made: list[Array], find: Finder, allowed: float
+) -> Found:
+    # Of a matrix nearby the determinant is off by tr(inv(A) E) (Golub and Van Loan, 2.3).
+    want, a = _wide(made[-1]), _wide(given[0])
+    size = 1.0 if params["logarithm"] else np.abs(want)
+    limit = allowed * _condition(a) * size
+    near = _first(find(made[-1]), lambda got: bool((np.abs(got - want) <= limit).all()))
+    return [*[None] * (len(made) - 1), near]
+
+
+def _inverse(
+    params: Any, given: list[Array], made: list[Array], find: Finder, allowed: float
+) -> Found:
+    a = _adjoint(_wide(given[0])) if params["adjoint"] else _wide(given[0])
+    eye = np.eye(a.shape[-1])
+
+    def good(x: Array) -> bool:
+        limit = allowed * _norm(a) * _norm(x)
+        errors = (_norm(a @ x - eye), _norm(x @ a - eye))
+        return bool((np.minimum(*errors) <= limit).all())
+
+    return [_first(find(made[0]), good)]
+
+
+def _solve(
+    params: Any, given: list[Array], made: list[Array], find: Finder, allowed: float
+) -> Found:
+    a, b = _wide(given[0]), _wide(given[1])
+    a = _adjoint(a) if params["adjoint"] else a
+
+    def good(x: Array) -> bool:
+        limit = allowed * _norm(a)[..., None] * np.abs(x).sum(axis=-2)
+        return bool((np.abs(b - a @ x).sum(axis=-2) <= limit).all())
+
+    return [_first(find(made[0]), good)]
+
+
 _Rule = Callable[[Any, list[Array], list[Array], Finder, float], Found]
-#: Rules by the name of JAX's primitive.
+#: Rules by the name of JAX's primitive, and those of what TensorFlow computes at once.
 FACTORISATIONS: Mapping[str, _Rule] = {
     "cholesky": _cholesky,
+    "determinant": _determinant,
     "eigh": _eigh,
+    "inverse": _inverse,
     "lu": _lu,
     "qr": _qr,
+    "solve": _solve,
     "svd": _svd,
     "triangular_solve": _triangular_solve,
 }

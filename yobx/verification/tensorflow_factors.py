@@ -52,7 +52,11 @@ def _turned(results: Arrays) -> Arrays:
     return [values, left, np.conj(np.swapaxes(right, -1, -2))]
 
 
-def _solve(op: Any) -> Mapping[str, Any]:
+def _adjoint(op: Any) -> Mapping[str, Any]:
+    return {"adjoint": op.get_attr("adjoint")}
+
+
+def _triangular(op: Any) -> Mapping[str, Any]:
     adjoint = op.get_attr("adjoint")
     lower = op.get_attr("lower")
     return {
@@ -66,8 +70,12 @@ def _solve(op: Any) -> Mapping[str, Any]:
 
 _KINDS = {
     "Cholesky": _Kind("cholesky"),
+    "LogMatrixDeterminant": _Kind("determinant", lambda op: {"logarithm": True}),
     "Lu": _Kind("lu", given=lambda r: [*r, r[1]], back=lambda r: r[:2]),
-    "MatrixTriangularSolve": _Kind("triangular_solve", params=_solve),
+    "MatrixDeterminant": _Kind("determinant", lambda op: {"logarithm": False}),
+    "MatrixInverse": _Kind("inverse", _adjoint),
+    "MatrixSolve": _Kind("solve", _adjoint),
+    "MatrixTriangularSolve": _Kind("triangular_solve", params=_triangular),
     "Qr": _Kind("qr"),
     "SelfAdjointEigV2": _Kind("eigh", lambda op: {"lower": True}, _swapped, _swapped),
     "Svd": _Kind("svd", given=_turned, back=_turned),
