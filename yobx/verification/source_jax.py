@@ -333,6 +333,16 @@ class PlainCallableSource:
             return None
         return self._chosen.run_graph(args, options)
 
+    def run_with_factors(
+        self,
+        args: tuple[Any, ...],
+        options: Mapping[str, Any],
+        values: Mapping[str, Any],
+        factor: float,
+    ) -> tuple[list[Any], list[str]] | None:
+        """Outputs with factors of the converted model, from the framework of the function."""
+        return self._chosen.run_with_factors(args, options, values, factor)
+
     def narrow_values(
         self, args: tuple[Any, ...], options: Mapping[str, Any], values: Mapping[str, str]
     ) -> frozenset[str]:
