@@ -187,9 +187,10 @@ def _loops(x: Any) -> Any:
 
 
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
-@pytest.mark.parametrize("function", [_loops, jax.nn.softmax, jnp.arccosh, jnp.linalg.norm])
+@pytest.mark.parametrize("function", [_loops, jnp.linalg.norm])
 def test_operations_of_jax_in_16_bits(function: Callable[..., Any], dtype: str) -> None:
     casts, narrow = _narrow_of_jax(function, dtype)
+    assert casts
     assert casts == narrow
 
 

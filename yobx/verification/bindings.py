@@ -8,7 +8,7 @@ broadcasting and squeezing by accident.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -47,11 +47,13 @@ class Binding:
         label: ``sample``, ``primes``, ``primes2``, ``ones``, ``zeros`` or the user's.
         sizes: Symbol -> size.
         softer: What to try when the source itself refuses these sizes.
+        impossible: Why no input can have these sizes, ``""`` when it can.
     """
 
     label: str
     sizes: Mapping[str, int]
     softer: Binding | None = None
+    impossible: str = ""
 
     def describe(self) -> str:
         """``B=7, S=11``, or ``static sizes``."""
@@ -132,19 +134,14 @@ def choose_bindings(
         else:
             binding = _custom(entry, natural)
         possible = _possible(axes, binding)
-        if possible is not None:
-            chosen.append(possible)
-        elif not isinstance(entry, str):
+        if possible.impossible and not isinstance(entry, str):
             raise ArgumentError(
-                f"a binding gives every input sizes of 0 or more. Received: {binding.describe()}, "
-                f"with inputs of {'; '.join(map(_shown, axes))}.",
+                f"a binding gives every input sizes of 0 or more. Received: {dict(entry)!r}: "
+                f"{possible.impossible}.",
                 argument="bindings",
             )
+        chosen.append(possible)
     return chosen
-
-
-def _shown(axes: InputAxes) -> str:
-    return f"{axes.name} [{', '.join(map(str, axes.dims or ('...',)))}]"
 
 
 def resized(
@@ -206,12 +203,16 @@ def _batch_symbols(axes: Sequence[InputAxes]) -> set[str]:
     return {symbol for dim in firsts if isinstance(dim, str) for symbol in symbols_of(dim)}
 
 
-def _possible(axes: Sequence[InputAxes], binding: Binding | None) -> Binding | None:
+def _possible(axes: Sequence[InputAxes], binding: Binding) -> Binding:
     """The binding, or the first softer one under which no size is negative."""
     dims = [dim for axis in axes for dim in axis.dims or () if isinstance(dim, str)]
-    while binding is not None and any((size_of(d, binding.sizes) or 0) < 0 for d in dims):
-        binding = binding.softer
-    return binding
+    negative = [dim for dim in dims if (size_of(dim, binding.sizes) or 0) < 0]
+    if not negative:
+        return binding
+    if binding.softer is not None:
+        return _possible(axes, binding.softer)
+    told = f"no input has {', '.join(f'{d} = {size_of(d, binding.sizes)}' for d in negative)}"
+    return replace(binding, impossible=f"{told}, under {binding.describe()}")
 
 
 def _fixed_sizes(model: onnx.ModelProto) -> set[int]:

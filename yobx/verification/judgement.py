@@ -11,6 +11,7 @@ import onnx
 from numpy.typing import NDArray
 from onnx import helper
 
+from yobx.errors import InternalError
 from yobx.verification.arguments import as_pairs, fill, from_pairs, tensors_of
 from yobx.verification.bindings import Binding, InputAxes, axes_of_inputs, choose_bindings, resized
 from yobx.verification.boundary import Attempt, one_line
@@ -114,13 +115,16 @@ class _Judgement:
             for binding in choose_bindings(self.prepared.model, self.axes, leaves, requests):
                 self._run_binding(binding, leaves, source=source)
             if not self.result.runs and self.report.phase("run").outcome is not Outcome.FAILED:
-                self.phases.fail("run", "the source refuses every binding: nothing can be compared")
+                self.phases.fail("run", "the source runs under no binding: nothing can be compared")
         if not self.result.runs:
             raise EndOfCheckError
 
     def _run_binding(self, binding: Binding, leaves: list[NDArray[Any]], *, source: bool) -> None:
         entry = BindingReport(binding.label, dict(binding.sizes))
         self.report.bindings.append(entry)
+        if binding.impossible:
+            entry.note = f"not made: {binding.impossible}"
+            return
         arrays = resized(self.axes, leaves, binding, self.report.seed)
         originals = tensors_of(self.prepared.args)
         own = [from_pairs(a, o.dtype) for a, o in zip(arrays, originals, strict=True)]
@@ -340,18 +344,26 @@ class _Judgement:
             found = source.run_with_factors(run.args, options, values, factor)
         if attempt.error is not None:
             reason = one_line(attempt.error, 200)
-            self.report.notes.append(f"the source did not run equation by equation: {reason}")
-        if found is None or len(found[0]) != len(run.expected):
+            self._remark(f"factors of matrices could not be judged by reconstruction: {reason}")
+        if found is None:
             return False
+        if len(found[0]) != len(run.expected):
+            raise InternalError(
+                f"A source gives as many outputs with factors as without. Received: "
+                f"{len(found[0])}, not {len(run.expected)}. Please report this."
+            )
         pairs = zip(run.expected, found[0], strict=True)
         run.with_factors = [(name, as_pairs(value)) for (name, _), value in pairs]
-        note = (
+        self._remark(
             f"factors of the model were taken for those of the source, with which they agree by "
             f"reconstruction: {', '.join(dict.fromkeys(found[1]))}"
         )
+        return True
+
+    def _remark(self, note: str) -> None:
+        """Adds a note, once."""
         if note not in self.report.notes:
             self.report.notes.append(note)
-        return True
 
     def _summarise(self) -> None:
         """Sends what the outputs say to the phases they belong to."""
@@ -406,14 +418,12 @@ class _Judgement:
         if run is None:
             return
         again: list[Any] = []
-        with Attempt():  # only a remark is missed when this fails
+        with Attempt():  # a source that fails now and did not before is not told to be random
             lent = fill(run.args, [array.copy() for array in tensors_of(run.args)])
             again = [as_pairs(value) for _, value in self.prepared.source.run(lent)]
         changing = {
             name
-            for got, name, want in zip(
-                again, run.actual, run.expected_by_name.values(), strict=False
-            )
+            for got, name, (_, want) in zip(again, run.actual, run.expected, strict=False)
             if not isinstance(want, list) and not _resemble(got, want)
         }
         for output in self.report.outputs:

@@ -53,6 +53,8 @@ _FARTHEST = 1e30
 _TURNS = (1e3, 1e4)
 # What the names of the twin's own values add to those of the model.
 _ADDED = re.compile(r"__(?:rounded|noise\d+)")
+# From this opset on the axis of a DFT is an input, and the last but one by default.
+_DFT_WITH_AXIS_INPUT = 20
 _FOLDABLE = frozenset({"Conv", "ConvTranspose"})
 _NEVER_NOISED = frozenset(
     {"RandomUniform", "RandomNormal", "RandomUniformLike", "RandomNormalLike"}
@@ -67,6 +69,7 @@ class _Noise:
     dtypes: Mapping[str, int]
     amplification: float
     seed: int
+    opset: int
     counter: int = 0
     noised: int = 0
     factors: dict[int, str] = field(default_factory=dict)
@@ -91,29 +94,6 @@ class _Noise:
             return node
         return producers[node.input[0]]
 
-    def _label(
-        self,
-        node: onnx.NodeProto,
-        computed: onnx.NodeProto,
-        producers: Mapping[str, onnx.NodeProto],
-    ) -> str:
-        """Class of a node; of a cast that ends an operation, the noisiest of all nodes of that."""
-        if computed is node:
-            return node_class(node, self.tolerances)
-        place, seen, pending = origin_of(node), set(computed.output), [computed]
-        label = node_class(computed, self.tolerances)
-        dtype = self.dtypes[node.output[0]]
-        while pending:
-            for name in pending.pop().input:
-                before = producers.get(name)
-                if name in seen or before is None or not place or origin_of(before) != place:
-                    continue
-                seen.update(before.output)
-                pending.append(before)
-                other = node_class(before, self.tolerances)
-                label = max(label, other, key=lambda one: self._width(one, dtype))
-        return label
-
     def _node(
         self, original: onnx.NodeProto, producers: Mapping[str, onnx.NodeProto]
     ) -> list[onnx.NodeProto]:
@@ -126,7 +106,7 @@ class _Noise:
             body.node.extend(noisy)
             del body.value_info[:]
         computed = self._computed(original, producers)
-        label = self._label(original, computed, producers)
+        label = node_class(computed, self.tolerances)
         outputs = [o for o in node.output if o and self.dtypes.get(o) in _UNIT]
         if bodies or label == "exact" or not outputs or node.op_type in _NEVER_NOISED:
             return [node]
@@ -254,7 +234,8 @@ class _Noise:
         if given[1]:
             axis = emit("Reshape", [given[1], emit("Constant", [], value_ints=[1])])
         else:
-            axis = emit("Constant", [], value_ints=[attributes.get("axis", -2)])
+            last = -2 if self.opset >= _DFT_WITH_AXIS_INPUT else 1
+            axis = emit("Constant", [], value_ints=[attributes.get("axis", last)])
         axes = emit("Concat", [axis, emit("Constant", [], value_ints=[-1])], axis=0)
         norm = emit("ReduceL2", [node.input[0], axes], keepdims=1)
         count = given[0] or emit("Gather", [emit("Shape", [node.input[0]]), axis])
@@ -495,6 +476,7 @@ def noisy_model(
         dtypes,
         amplification,
         seed,
+        next((o.version for o in model.opset_import if o.domain in {"", "ai.onnx"}), 0),
         scales=scales,
         unrounded=unrounded,
         narrow=narrow,

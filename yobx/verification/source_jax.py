@@ -91,7 +91,7 @@ class JaxSource:
         import jax
         import jax.numpy as jnp
 
-        from yobx.jax.random_keys import is_key
+        from yobx.jax.random_keys import as_data, is_key
 
         given = dict((self._kwargs if keywords is None else keywords) or {})
         arrays, named = jax.tree.map(
@@ -99,7 +99,8 @@ class JaxSource:
             (args, given),
         )
         if self._admitted is not None:
-            self._admitted.call(*filter(is_tensor, jax.tree.leaves((arrays, named))))
+            leaves = filter(is_tensor, jax.tree.leaves((arrays, named)))
+            self._admitted.call(*(as_data(a)[0] if is_key(a) else a for a in leaves))
         return self._named(self._function(*arrays, **named))
 
     def _named(self, result: Any) -> list[NamedArray]:

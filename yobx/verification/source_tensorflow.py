@@ -144,7 +144,8 @@ class TensorFlowSource:
             return None
         shape = function.structured_outputs
         outputs = tf.nest.pack_sequence_as(shape, found[0], expand_composites=True)
-        return [leaf for _, leaf in tree.flatten(outputs)], found[1]
+        flat = [array for _, leaf in tree.flatten(outputs) for _, array in _dense("", leaf)]
+        return flat, found[1]
 
     def narrow_values(
         self, args: tuple[Any, ...], options: Mapping[str, Any], values: Mapping[str, str]
