@@ -125,6 +125,14 @@ def test_scopes_of_symbolic_sizes_keep_their_constraints() -> None:
         to_onnx(function, (few, spec("q")))
 
 
+def test_more_dynamic_shapes_than_arguments_are_refused() -> None:
+    with pytest.raises(ArgumentError, match="Received: 2 entries for the inputs x"):
+        to_onnx(lambda x: x, (normal(3),), dynamic_shapes=({0: "n"}, {0: "n"}))
+    args = (normal(3), {"a": normal(3)})
+    model = to_onnx(lambda x, k: x + k["a"].sum(), args, dynamic_shapes=({0: "n"}, {}))
+    assert dims(model.graph.input[0]) == ["n"]
+
+
 def test_exported_function() -> None:
     (n,) = export.symbolic_shape("n")
     made = export.export(jax.jit(lambda x: {"y": x * 2}))(jax.ShapeDtypeStruct((n,), jnp.float32))

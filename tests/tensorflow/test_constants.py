@@ -93,3 +93,31 @@ def test_a_filter_bank_is_the_layers_own() -> None:
     assert report.passed, report.text()
     # A filter that is a unit in the last place off in its logarithms takes the whole allowance.
     assert max(output.budget_used or 0.0 for output in report.outputs) < 0.5
+
+
+def test_constants_that_wait_for_something_are_left() -> None:
+    def function(x: Any) -> Any:
+        with tf.control_dependencies([tf.debugging.assert_less(x, 100.0)]):
+            return x * tf.sin(tf.constant([2.0] * 33))
+
+    report = check_conversion(tf.function(function), (X,))
+    assert report.passed, report.text()
+
+
+def test_constants_for_another_device() -> None:
+    def function(x: Any) -> Any:
+        with tf.device("/GPU:0"):
+            return x * tf.sin(tf.constant([2.0] * 33))
+
+    assert check_conversion(tf.function(function), (X,)).passed
+
+
+def test_what_fails_in_a_branch_that_never_runs_is_left_there() -> None:
+    def function(x: Any) -> Any:
+        singular = tf.linalg.inv(tf.zeros((1, 1)))
+        return x * singular
+
+    def choice(x: Any) -> Any:
+        return tf.cond(tf.reduce_sum(x) > 1e9, lambda: function(x), lambda: x * scale())
+
+    assert check_conversion(tf.function(choice), (X,)).passed

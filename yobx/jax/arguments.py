@@ -288,7 +288,19 @@ def _entries(spec: Any, leaves: Sequence[Leaf], names: Sequence[str]) -> list[An
             f"{', '.join(names)}. Try a tuple of {len(leaves)} dicts.",
             argument="dynamic_shapes",
         )
+    if len(spec) > 1 + max(map(_place, leaves), default=0):
+        raise ArgumentError(
+            f"dynamic_shapes has one entry per argument. Received: {len(spec)} entries for the "
+            f"inputs {', '.join(names)}. Try a tuple of {len(leaves)} dicts.",
+            argument="dynamic_shapes",
+        )
     return [_nested(spec, leaf, name) for leaf, name in zip(leaves, names, strict=True)]
+
+
+def _place(leaf: Leaf) -> int:
+    """Position of the argument that holds an array."""
+    first = leaf.labels[0]
+    return first if isinstance(first, int) else 0
 
 
 def _nested(spec: Any, leaf: Leaf, name: str) -> Any:

@@ -7,6 +7,7 @@ difference of two neighbours that is a different model.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Collection, Sequence
 from typing import Any
 
@@ -16,6 +17,8 @@ from numpy.typing import NDArray
 from yobx.tensorflow.graph_walk import called_function, function_attributes
 
 __all__ = ["computed_constants"]
+
+_LOG = logging.getLogger("yobx.tensorflow")
 
 #: Larger values stay computed at run time, if what they are made of is smaller.
 _MOST_ELEMENTS = 1 << 16
@@ -42,8 +45,26 @@ def computed_constants(
     Returns:
         Operation -> its outputs, for the last operation of each such computation.
     """
+    import tensorflow as tf
+
     found = _last_of_constants(operations, results, left_alone)
-    return dict(zip(found, _run(found), strict=True)) if found else {}
+    try:
+        return dict(zip(found, _run(found), strict=True)) if found else {}
+    except tf.errors.OpError:
+        return _those_that_run(found)
+
+
+def _those_that_run(operations: Sequence[Any]) -> dict[Any, list[NDArray[Any]]]:
+    """The operations one by one: one that fails stays in the graph, where it may never run."""
+    import tensorflow as tf
+
+    done: dict[Any, list[NDArray[Any]]] = {}
+    for op in operations:
+        try:
+            done.update(zip([op], _run([op]), strict=True))
+        except tf.errors.OpError as error:
+            _LOG.info("%s is not computed before it runs: %s", op.name, error.message)
+    return done
 
 
 def _last_of_constants(
@@ -52,7 +73,7 @@ def _last_of_constants(
     constant: dict[Any, bool] = {}  # -> whether something is rounded on the way
     for op in operations:
         before = [tensor.op for tensor in op.inputs]
-        if op.type == "Const":
+        if op.type == "Const" and not op.control_inputs:
             constant[op] = False
             continue
         goes_in = bool(before) and all(other in constant for other in before)
@@ -79,7 +100,7 @@ def _run(operations: Sequence[Any]) -> list[list[NDArray[Any]]]:
     """Runs operations as they are: no rewriting, which would round at other places."""
     import tensorflow as tf
 
-    config = tf.compat.v1.ConfigProto(device_count={"GPU": 0})
+    config = tf.compat.v1.ConfigProto(device_count={"GPU": 0}, allow_soft_placement=True)
     config.graph_options.rewrite_options.disable_meta_optimizer = True
     config.graph_options.optimizer_options.opt_level = -1  # L0: none
     with tf.compat.v1.Session(graph=operations[0].graph, config=config) as session:

@@ -26,7 +26,7 @@ from yobx.tensorflow.channel_order import (
 from yobx.tensorflow.conversion import Conversion
 from yobx.tensorflow.dynamic_shapes import resolve_dynamic_shapes
 from yobx.tensorflow.function_body import convert_operations
-from yobx.tensorflow.graph_walk import needed_operations
+from yobx.tensorflow.graph_walk import PLACEHOLDERS, needed_operations
 from yobx.tensorflow.layers import LayerIndex
 from yobx.tensorflow.model_kinds import open_model, uses_jax
 from yobx.tensorflow.options import ConvertOptions
@@ -256,7 +256,7 @@ def _convert_concrete_function(
     with conversion.active(), conversion.inside(function.graph, "", {}):
         taken = {*traced.names, *output_names}
         _declare_captures(g, traced, set(operations), conversion, taken)
-        total = sum(op.type not in {"Placeholder", "PlaceholderV2", "NoOp"} for op in operations)
+        total = sum(op.type not in PLACEHOLDERS | {"NoOp"} for op in operations)
         with progress.stage("converting"), progress.operations(total):
             convert_operations(g, function.outputs, conversion, local=False)
     conversion.tell_unknown()

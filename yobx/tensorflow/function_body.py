@@ -10,13 +10,18 @@ from numpy.typing import NDArray
 from yobx.errors import InternalError
 from yobx.tensorflow.constants import computed_constants
 from yobx.tensorflow.conversion import Conversion, current_conversion
-from yobx.tensorflow.graph_walk import called_function, function_graph, needed_operations
+from yobx.tensorflow.graph_walk import (
+    PLACEHOLDERS,
+    called_function,
+    function_graph,
+    needed_operations,
+)
 from yobx.xbuilder import GraphBuilder
 
 __all__ = ["convert_function_body", "convert_operations"]
 
 
-_WITHOUT_NODES = frozenset({"Placeholder", "PlaceholderV2", "NoOp"})
+_WITHOUT_NODES = PLACEHOLDERS | {"NoOp"}
 
 
 def convert_function_body(

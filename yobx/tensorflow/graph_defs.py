@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from yobx.errors import ArgumentError
-from yobx.tensorflow.graph_walk import needed_operations
+from yobx.tensorflow.graph_walk import PLACEHOLDERS, needed_operations
 from yobx.xbuilder.names import nearest
 
 __all__ = [
@@ -25,10 +25,9 @@ TABLES = frozenset({"HashTableV2", "MutableHashTableV2"})
 TABLE_FILLERS = frozenset(
     {"InitializeTableFromTextFileV2", "InitializeTableV2", "LookupTableImportV2"}
 )
-_PLACEHOLDERS = ("Placeholder", "PlaceholderV2")
 #: What no model returns although nothing uses it.
 _NO_RESULTS = frozenset(
-    ("Assert", "Const", "NoOp", *_PLACEHOLDERS, "PlaceholderWithDefault", "SaveV2", "RestoreV2")
+    ("Assert", "Const", "NoOp", *PLACEHOLDERS, "PlaceholderWithDefault", "SaveV2", "RestoreV2")
 )
 
 
@@ -176,4 +175,4 @@ def _tables_first(graph_def: Any) -> Any:
 
 def _inputs(fetches: Sequence[Any]) -> list[Any]:
     """The placeholders that tensors depend on, in the order of the graph."""
-    return [op.outputs[0] for op in needed_operations(fetches) if op.type in _PLACEHOLDERS]
+    return [op.outputs[0] for op in needed_operations(fetches) if op.type in PLACEHOLDERS]

@@ -9,6 +9,7 @@ from typing import Any
 from yobx.errors import ConversionError
 
 __all__ = [
+    "PLACEHOLDERS",
     "NestedBody",
     "called_function",
     "function_attributes",
@@ -17,6 +18,8 @@ __all__ = [
     "nested_bodies",
 ]
 
+#: Inputs of a graph.
+PLACEHOLDERS = frozenset({"Placeholder", "PlaceholderV2"})
 #: Operations that are replaced by the body of the function they call.
 _CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
 

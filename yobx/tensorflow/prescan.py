@@ -8,7 +8,12 @@ from typing import Any
 
 from yobx.errors import ConversionError, OpOccurrence, UnsupportedOpError
 from yobx.tensorflow.graph_defs import TABLE_FILLERS, TABLES
-from yobx.tensorflow.graph_walk import called_function, needed_operations, nested_bodies
+from yobx.tensorflow.graph_walk import (
+    PLACEHOLDERS,
+    called_function,
+    needed_operations,
+    nested_bodies,
+)
 from yobx.tensorflow.layers import LayerIndex
 from yobx.tensorflow.refused_ops import class_of
 from yobx.tensorflow.register import TF_OP_CONVERTERS
@@ -19,7 +24,7 @@ __all__ = ["check_convertible"]
 _MAX_PLACES = 4
 
 #: Handled by the walk itself.
-_BUILT_IN = {"Placeholder", "PlaceholderV2", "PlaceholderWithDefault", "NoOp"}
+_BUILT_IN = PLACEHOLDERS | {"PlaceholderWithDefault", "NoOp"}
 
 #: Operations that write to a variable or to a table.
 _WRITES = (

@@ -113,10 +113,13 @@ def choose_bindings(
     smaller = {s: min(grown[s], shrunk[s]) for s in grown}
     sample_binding = Binding("sample", natural)
     batch_only = {s: 1 if s in batches else size for s, size in natural.items()}
-    # What to try when the source refuses: smaller sizes, the sizes as given, multiples of them.
+    # What to try when the source refuses: smaller sizes, primes for the batch alone, multiples
+    # of the sizes given, and these themselves.
     ready = {
-        "primes": _first_of("primes", grown, smaller, batch_primes, _multiples(natural, 2)),
-        "primes2": _first_of("primes2", shrunk, batch_primes, _multiples(natural, 4)),
+        "primes": _first_of(
+            "primes", grown, smaller, batch_primes, _multiples(natural, 2), natural
+        ),
+        "primes2": _first_of("primes2", shrunk, batch_primes, _multiples(natural, 4), natural),
         "ones": _first_of("ones", dict.fromkeys(natural, 1), batch_only),
         "zeros": Binding("zeros", {s: 0 if s in batches else n for s, n in natural.items()}),
         "sample": sample_binding,

@@ -3,7 +3,7 @@
 Eigenvectors and singular vectors are free in sign, or phase, and inside a cluster of equal values;
 and rounding moves factors as much as the matrix amplifies it. What a backward stable algorithm
 promises is that its factors are the exact ones of a matrix nearby. So factors are put together
-again, and what comes out is compared with the matrix, in one-norms: LAPACK's own tests do that.
+again, and what comes out is compared with the matrix, much as LAPACK's own tests do that.
 Order, signs where a convention fixes them, and what must be zero are compared as well.
 """
 
@@ -29,7 +29,8 @@ class Values:
     """Arrays of a converted model, among which the factors are looked for.
 
     Args:
-        arrays: Name -> array, in the order in which they are computed; results at the end.
+        arrays: Name -> array, in the order in which they are computed; results at the end, of
+            which the first is the last.
     """
 
     def __init__(self, arrays: Mapping[str, Any]) -> None:
@@ -104,7 +105,7 @@ def equally_good(
     usable = floats and all(a.size and np.isfinite(a).all() for a in floats)
     if name not in FACTORISATIONS or not usable:
         return None
-    size = max(given[0].shape[-2:])
+    size = _steps(*given[0].shape[-2:])
     allowed = factor * size * float(np.finfo(made[0].dtype).eps)
     found = FACTORISATIONS[name](params, given, made, values.like, allowed)
     kept = [a if b is None else b for a, b in zip(made, found, strict=True)]
@@ -118,8 +119,14 @@ def _wide(a: Array) -> Array:
     return a.astype(np.complex128 if a.dtype.kind == "c" else np.float64)
 
 
+def _steps(rows: int, columns: int) -> float:
+    """Roundings that add up: of as many steps as there are factors, and at random of a long sum."""
+    return float(max(min(rows, columns), np.sqrt(max(rows, columns))))
+
+
 def _norm(a: Array) -> Array:
-    return np.asarray(np.abs(a).sum(axis=-2).max(axis=-1))
+    """The Frobenius norm: as large as the greatest singular value, not as the number of rows."""
+    return np.asarray(np.sqrt((np.abs(a) ** 2).sum(axis=(-2, -1))))
 
 
 def _adjoint(a: Array) -> Array:

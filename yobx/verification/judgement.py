@@ -334,7 +334,9 @@ class _Judgement:
 
     def _refactor(self, run: BindingRun) -> bool:
         """Whether the source ran with factors of the model: eigenvectors are free in sign."""
-        source, values = self.prepared.source, {**run.values, **run.actual}
+        source = self.prepared.source
+        inner = {name: a for name, a in run.values.items() if name not in run.actual}
+        values = {**inner, **dict(reversed(run.actual.items()))}  # the first result last
         if not isinstance(source, FactorSource):
             return False
         factor = self.prepared.sensitivity.tolerances.factorisation

@@ -72,7 +72,7 @@ class Tolerances:
         narrow: The same for dtypes that have a row of their own.
         factor: Factor of the contraction bound.
         factorisation: What a factorisation may be off when it is put together again, times size,
-            machine epsilon and one-norm of the matrix.
+            machine epsilon and Frobenius norm of the matrix.
         noise: Noise amplitude by class, in `u`.
         narrow_noise: The same in types of 16 bits, of those classes where it differs.
         runs: Noisy runs for each binding.

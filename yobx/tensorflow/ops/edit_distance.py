@@ -11,7 +11,7 @@ from yobx.lowering.casts import cast
 from yobx.lowering.legalise import legal
 from yobx.lowering.looping import counted
 from yobx.tensorflow.ops._op import ALL, attr, unsupported
-from yobx.tensorflow.ops.ragged import flat_positions
+from yobx.tensorflow.ops.ragged import flat_positions, row_sizes
 from yobx.tensorflow.register import register_tf_op_converter
 from yobx.xbuilder import GraphBuilder
 
@@ -26,9 +26,7 @@ def _rows(g: GraphBuilder, op: Any, first: int, groups: str, count: str) -> tupl
     index, values = op.inputs[first].name, op.inputs[first + 1].name
     rows = flat_positions(g, g.op.Slice(index, _ZERO, _LAST, _ONE), groups)
     known = g.op.Shape(values)
-    none = g.op.Expand(np.array(0, np.int64), count)
-    ones = g.op.Expand(_ONE, known)
-    lengths = g.op.ScatterElements(none, rows, ones, axis=0, reduction="add")
+    lengths = row_sizes(g, rows, count)
     starts = g.op.CumSum(lengths, np.array(0, np.int64), exclusive=1)
     turn = g.op.Range(np.array(0), shapes.scalar(g, known), np.array(1))
     column = g.op.Sub(turn, g.op.Gather(starts, rows))

@@ -163,6 +163,19 @@ def _strides(g: GraphBuilder, shape: str) -> str:
     return str(g.op.ReduceProd(factors, _ONE, keepdims=0))
 
 
+def row_sizes(g: GraphBuilder, rows: str, count: str) -> str:
+    """Return how many elements each row has, as a vector.
+
+    Args:
+        g: Builder.
+        rows: Row of each element.
+        count: Number of rows, of shape `(1,)`.
+    """
+    none = g.op.Expand(np.array(0, np.int64), count)
+    ones = g.op.Expand(np.array([1], np.int64), g.op.Shape(rows))
+    return str(g.op.ScatterElements(none, rows, ones, axis=0, reduction="add"))
+
+
 def flat_positions(g: GraphBuilder, index: str, shape: str) -> str:
     """Return the place of each entry of a sparse tensor in row-major order, int64."""
     return str(g.op.ReduceSum(g.op.Mul(index, _strides(g, shape)), _ONE, keepdims=0))

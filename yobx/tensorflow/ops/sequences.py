@@ -10,6 +10,7 @@ from yobx.lowering import shapes
 from yobx.lowering.casts import cast, to_int64
 from yobx.lowering.legalise import legal
 from yobx.tensorflow.ops._op import ALL, attr, rank, unsupported
+from yobx.tensorflow.ops.ragged import row_sizes
 from yobx.tensorflow.register import register_tf_op_converter
 from yobx.xbuilder import GraphBuilder
 
@@ -62,10 +63,7 @@ def convert_fill_rows(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], 
         unsupported(op, "the rank of the sparse tensor must be static", "rank=unknown")
     rows = g.op.Squeeze(g.op.Slice(indices, _ZERO, _ONE, _ONE), _ONE)
     row_count = g.op.Slice(shape, _ZERO, _ONE)
-    known = g.op.Shape(indices, end=1)
-    ones = g.op.Expand(_ONE, known)
-    none = g.op.Expand(np.array(0, np.int64), row_count)
-    counts = g.op.ScatterElements(none, rows, ones, axis=0, reduction="add")
+    counts = row_sizes(g, rows, row_count)
     empty = g.op.Equal(counts, np.array(0, np.int64), outputs=outputs[2:3])
     missing = g.op.Transpose(g.op.NonZero(empty), perm=[1, 0])
     added = g.op.Pad(missing, np.array([0, 0, 0, int(width) - 1]), np.array(0))
@@ -81,7 +79,7 @@ def convert_fill_rows(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], 
     merged = legal(g).Concat(values, filler, axis=0)
     legal(g).Gather(merged, order, axis=0, outputs=outputs[1:2])
     back = g.op.ScatterElements(places, order, places, axis=0)
-    g.op.Slice(back, _ZERO, known, _ZERO, outputs=outputs[3:4])
+    g.op.Slice(back, _ZERO, g.op.Shape(indices, end=1), _ZERO, outputs=outputs[3:4])
     return outputs[0]
 
 

@@ -10,7 +10,7 @@ from yobx.lowering import shapes
 from yobx.lowering.casts import cast
 from yobx.lowering.legalise import legal
 from yobx.tensorflow.ops._op import attr, rank, unsupported
-from yobx.tensorflow.ops.ragged import flat_positions
+from yobx.tensorflow.ops.ragged import flat_positions, row_sizes
 from yobx.tensorflow.register import register_tf_op_converter
 from yobx.xbuilder import GraphBuilder
 
@@ -56,9 +56,7 @@ def _product(g: GraphBuilder, sizes: str) -> str:
 
 def _counts(g: GraphBuilder, sets: str, groups: str) -> str:
     """Return how many elements each set has, as a vector."""
-    none = g.op.Expand(np.array(0, np.int64), _product(g, groups))
-    ones = g.op.Expand(_ONE, g.op.Shape(sets))
-    return str(g.op.ScatterElements(none, sets, ones, axis=0, reduction="add"))
+    return row_sizes(g, sets, _product(g, groups))
 
 
 @register_tf_op_converter(
