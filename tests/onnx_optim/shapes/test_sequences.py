@@ -101,6 +101,10 @@ def test_split_to_sequence():
     assert infer("SplitToSequence", wide, axis=1).length == OptimDim(7)
     flat = infer("SplitToSequence", wide, axis=1, keepdims=0)
     assert flat.elem_shapes[0] == OptimShape(["n"])
+    # With one size for all, onnxruntime takes the keepdims that the standard ignores.
+    disputed = infer("SplitToSequence", wide, at(1), axis=1, keepdims=0)
+    assert (disputed.length, disputed.has_elem_shapes()) == (OptimDim(7), False)
+    assert disputed.elem_dims is None
     parts = infer("SplitToSequence", wide, at(3), axis=1)
     assert [shape.dims()[1].as_int() for shape in parts.elem_shapes] == [3, 3, 1]
     listed = infer("SplitToSequence", wide, OptimTensor(T.INT64, [2], value=[5, 2]), axis=1)

@@ -230,6 +230,15 @@ def _chunks(node: NodeView, size: OptimDim) -> _Parts:
     return _Parts(count=dims[0] if dims is not None and len(dims) == 1 else None)
 
 
+def _is_disputed(node: NodeView) -> bool:
+    """Whether the rank of the parts is: the standard ignores keepdims beside sizes of parts.
+
+    onnxruntime 1.32 takes it, where one size is given for all.
+    """
+    given = argument(node, 1)
+    return given is not None and given.shape.rank() != 1 and node.attr("keepdims", 1) == 0
+
+
 @register("SplitToSequence")
 def split_to_sequence(node: NodeView) -> OptimSequence:
     """Parts along an axis."""
@@ -240,6 +249,9 @@ def split_to_sequence(node: NodeView) -> OptimSequence:
     axis = axis_of(node, int(node.attr("axis", 0)), len(dims))
     squeezed = argument(node, 1) is None and node.attr("keepdims", 1) == 0
     parts = _chunks(node, dims[axis])
+    if _is_disputed(node):
+        count = parts.count if parts.sizes is None else OptimDim(len(parts.sizes))
+        return OptimSequence(item.dtype, length=count)
 
     def part(size: OptimDim | None) -> tuple[OptimDim | None, ...]:
         middle = () if squeezed else (size,)
