@@ -240,7 +240,9 @@ def test_an_exception_is_proven(row: dict[str, Any]) -> None:
     limit = row.get("ulp", row.get("absolute", row["measured"]))
     assert row["measured"] <= limit <= ROOM * seen
     if "rms" in row:
-        assert rms <= row["rms"] <= ROOM * rms
+        # Of a recurrent operator the states decide which errors of its gates show.
+        even = 0.0 if {"absolute", "ulp"} & row.keys() else greatest / np.sqrt(3.0)
+        assert rms <= row["rms"] <= ROOM * max(rms, even)
 
 
 @pytest.mark.parametrize("row", ROWS, ids=[f"{row['op']}-{row['dtype']}" for row in ROWS])

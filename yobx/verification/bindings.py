@@ -113,13 +113,12 @@ def choose_bindings(
     smaller = {s: min(grown[s], shrunk[s]) for s in grown}
     sample_binding = Binding("sample", natural)
     batch_only = {s: 1 if s in batches else size for s, size in natural.items()}
+    varied = [batch_primes] if batch_primes != natural else []
     # What to try when the source refuses: smaller sizes, primes for the batch alone, multiples
-    # of the sizes given, and these themselves.
+    # of the sizes given; never these alone, at which a frozen size does not show.
     ready = {
-        "primes": _first_of(
-            "primes", grown, smaller, batch_primes, _multiples(natural, 2), natural
-        ),
-        "primes2": _first_of("primes2", shrunk, batch_primes, _multiples(natural, 4), natural),
+        "primes": _first_of("primes", grown, smaller, *varied, _multiples(natural, 2)),
+        "primes2": _first_of("primes2", shrunk, *varied, _multiples(natural, 4)),
         "ones": _first_of("ones", dict.fromkeys(natural, 1), batch_only),
         "zeros": Binding("zeros", {s: 0 if s in batches else n for s, n in natural.items()}),
         "sample": sample_binding,
