@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
 from yobx.errors import ArgumentError
-from yobx.verification.sizes import size_of, symbols_of
+from yobx.verification.sizes import as_written, size_of, symbols_of
 from yobx.verification.source_onnx import model_inputs
 from yobx.verification.sources import InputSpec, value_spec
 
@@ -45,8 +45,7 @@ def _spec(spec: Any) -> InputSpec:
     if isinstance(dtype, str):
         dtype = object if dtype == "string" else getattr(ml_dtypes, dtype, dtype)
     name = "" if isinstance(spec, tuple) else str(getattr(spec, "name", "") or "")
-    sizes = tuple(dim if dim is None or isinstance(dim, int) else str(dim) for dim in shape)
-    return InputSpec(name, np.dtype(dtype), sizes)
+    return InputSpec(name, np.dtype(dtype), as_written(shape))
 
 
 def _specs(source: Any) -> list[InputSpec]:

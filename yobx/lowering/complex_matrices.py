@@ -179,9 +179,9 @@ def complex_lu(g: GraphBuilder, a: Pair, m: Size, n: Size) -> tuple[Pair, LuFact
 
     batch = g.op.Shape(a[0], end=(g.get_rank(a[0]) or 2) - 2)
     start = g.op.Expand(upright, join_dims(g, [batch, m, 1]))
-    re, im, order, places, pivots = counted(g, least_size(g, m, n), [*a, str(start)], turn)
-    flat = str(g.op.Squeeze(order, _LAST))
     count = least_size(g, m, n)
+    re, im, order, places, pivots = counted(g, count, [*a, str(start)], turn)
+    flat = str(g.op.Squeeze(order, _LAST))
     rows = of_batch(g, a[0], places, count), of_batch(g, a[0], pivots, count)
     return (re, im), LuFactors(re, *rows, flat)
 

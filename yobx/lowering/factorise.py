@@ -205,9 +205,9 @@ def lu(g: GraphBuilder, a: str, m: Size, n: Size) -> LuFactors:
 
     batch = g.op.Shape(a, end=(g.get_rank(a) or 2) - 2)
     start = g.op.Expand(upright, join_dims(g, [batch, m, 1]))
-    factors, order, places, pivots = counted(g, least_size(g, m, n), [a, str(start)], turn)
-    flat = str(g.op.Squeeze(order, _last(-1)))
     count = least_size(g, m, n)
+    factors, order, places, pivots = counted(g, count, [a, str(start)], turn)
+    flat = str(g.op.Squeeze(order, _last(-1)))
     return LuFactors(factors, of_batch(g, a, places, count), of_batch(g, a, pivots, count), flat)
 
 

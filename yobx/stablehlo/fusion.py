@@ -13,13 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from .ir import Block, Module, Operation, Value
+from .ir import BROADCASTS, Block, Module, Operation, Value
 from .layer_norm import added_bias, layer_norm
 from .regions import is_identity, monoid
 
 __all__ = ["fuse"]
 
-_BROADCASTS = ("stablehlo.broadcast_in_dim", "stablehlo.dynamic_broadcast_in_dim")
 _FLOATS = ("float16", "bfloat16", "float32", "float64")
 
 
@@ -125,7 +124,7 @@ def _made_by(value: Value, *names: str) -> Operation | None:
 
 def _scalar(value: Value) -> float | None:
     """The number that a constant, broadcast or not, repeats."""
-    broadcast = _made_by(value, *_BROADCASTS)
+    broadcast = _made_by(value, *BROADCASTS)
     if broadcast is not None:
         return _scalar(broadcast.operands[0])
     constant = _made_by(value, "stablehlo.constant")
@@ -243,7 +242,7 @@ def _spread_reduction(value: Value, kind: str, through: str = "") -> tuple[Value
         owner = value.owner
         if owner is None:
             return None
-        if owner.name in _BROADCASTS:
+        if owner.name in BROADCASTS:
             axes = [axes[a] for a in owner.attributes["broadcast_dimensions"]]
             value = owner.operands[0]
         elif owner.name == through:

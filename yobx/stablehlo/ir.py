@@ -12,7 +12,19 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Block", "Function", "Location", "Module", "Operation", "TensorType", "Value"]
+__all__ = [
+    "BROADCASTS",
+    "Block",
+    "Function",
+    "Location",
+    "Module",
+    "Operation",
+    "TensorType",
+    "Value",
+]
+
+#: Operations that repeat an operand along new axes.
+BROADCASTS = ("stablehlo.broadcast_in_dim", "stablehlo.dynamic_broadcast_in_dim")
 
 
 @dataclass(frozen=True, slots=True)

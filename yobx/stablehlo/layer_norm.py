@@ -7,13 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .ir import Operation, Value
+from .ir import BROADCASTS, Operation, Value
 from .loops import scalar_constant
 from .regions import is_identity, monoid
 
 __all__ = ["LayerNorm", "added_bias", "layer_norm"]
 
-_BROADCASTS = ("stablehlo.broadcast_in_dim", "stablehlo.dynamic_broadcast_in_dim")
 _RESHAPES = ("stablehlo.reshape", "stablehlo.dynamic_reshape")
 
 
@@ -104,7 +103,7 @@ def _vector(value: Value) -> Value | None:
         if op is None:
             return None
         source = op.operands[0] if op.operands else value
-        if op.name in _BROADCASTS:
+        if op.name in BROADCASTS:
             axes = list(op.attributes["broadcast_dimensions"])
             if place not in axes:
                 return None
@@ -125,7 +124,7 @@ def _statistic(value: Value) -> Value:
         op = value.owner
         source = op.operands[0] if op.operands else value
         inner, outer = source.tensor, value.tensor
-        if op.name in _BROADCASTS:
+        if op.name in BROADCASTS:
             if list(op.attributes["broadcast_dimensions"]) != list(range(inner.rank)):
                 break
             if inner.rank < outer.rank - 1 or inner.shape[: outer.rank - 1] != outer.shape[:-1]:
@@ -141,7 +140,7 @@ def _statistic(value: Value) -> Value:
 
 def _number(value: Value) -> float | None:
     """The number that a constant repeats."""
-    while (op := _made_by(value, *_BROADCASTS, *_RESHAPES)) is not None:
+    while (op := _made_by(value, *BROADCASTS, *_RESHAPES)) is not None:
         value = op.operands[0]
     constant = scalar_constant(value)
     return None if constant is None else float(constant.ravel()[0])

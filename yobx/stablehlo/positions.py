@@ -7,11 +7,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .ir import Operation, Value
+from .ir import BROADCASTS, Operation, Value
 
 __all__ = ["Positions", "counted_positions"]
 
-_BROADCASTS = ("stablehlo.broadcast_in_dim", "stablehlo.dynamic_broadcast_in_dim")
 _IOTAS = ("stablehlo.iota", "stablehlo.dynamic_iota")
 
 
@@ -58,7 +57,7 @@ def _reversed(owner: Operation) -> Positions | None:
 
 def _adds_a_column(owner: Operation) -> bool:
     kind = owner.results[0].tensor
-    if owner.name not in (*_BROADCASTS, "stablehlo.reshape") or kind.rank != 2:
+    if owner.name not in (*BROADCASTS, "stablehlo.reshape") or kind.rank != 2:
         return False
     spread = owner.name == "stablehlo.reshape" or list(
         owner.attributes["broadcast_dimensions"]
@@ -84,7 +83,7 @@ def _stretched(step: Value, rest: Value) -> Positions | None:
 def _repeated(value: Value) -> Value | None:
     """The scalar that a vector repeats."""
     owner = value.owner
-    if owner is None or owner.name not in _BROADCASTS or owner.operands[0].tensor.rank:
+    if owner is None or owner.name not in BROADCASTS or owner.operands[0].tensor.rank:
         return None
     return owner.operands[0]
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from yobx.verification import tree
 from yobx.verification.dtypes import is_float
 from yobx.verification.inputs import generate
+from yobx.verification.sizes import as_written
 from yobx.verification.sources import InputSpec, is_tensor, value_spec
 
 __all__ = [
@@ -158,6 +159,4 @@ def _described(leaf: Any) -> InputSpec:
     name = getattr(leaf, "name", "") or ""
     if getattr(leaf.shape, "rank", 0) is None:
         return InputSpec(name, dtype, None)
-    # A symbolic size of JAX is an object that is read by its text.
-    shape = tuple(d if d is None or isinstance(d, int) else str(d) for d in leaf.shape)
-    return InputSpec(name, dtype, shape)
+    return InputSpec(name, dtype, as_written(leaf.shape))

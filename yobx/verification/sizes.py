@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from itertools import pairwise
+from typing import Any
 
 from yobx.errors import ShapeError
 from yobx.onnx_optim import OptimDim
 
-__all__ = ["size_of", "solve", "solved", "symbols_of"]
+__all__ = ["as_written", "size_of", "solve", "solved", "symbols_of"]
 
 # Where a size that does not grow for ever, as `n % 7`, has fallen back.
 _FAR = (10_007, 1_000_003)
+
+
+def as_written(shape: Iterable[Any]) -> tuple[int | str | None, ...]:
+    """A shape whose symbolic sizes are texts: those of JAX are objects that read like that."""
+    return tuple(dim if dim is None or isinstance(dim, int) else str(dim) for dim in shape)
 
 
 def symbols_of(dim: str) -> list[str]:

@@ -106,21 +106,13 @@ class TensorFlowSource:
         self, args: tuple[Any, ...], names: Sequence[str], options: Mapping[str, Any]
     ) -> dict[str, NDArray[Any]]:
         """Values of the traced graph: ONNX values carry the names of its tensors."""
-        import tensorflow as tf
-
-        function, _ = self._trace(args, options)
-        given = (args, dict(options.get("kwargs") or {}))
-        leaves = [tf.constant(leaf) for _, leaf in tree.flatten(given) if is_tensor(leaf)]
+        function, leaves = self._call(args, options)
         inputs = [*leaves, *function.captured_inputs]
         return graph_values(function.graph, inputs, list(dict.fromkeys(names)))
 
     def run_graph(self, args: tuple[Any, ...], options: Mapping[str, Any]) -> list[NDArray[Any]]:
         """Outputs of the traced function, which the model need not give when it runs eagerly."""
-        import tensorflow as tf
-
-        function, _ = self._trace(args, options)
-        given = (args, dict(options.get("kwargs") or {}))
-        leaves = [tf.constant(leaf) for _, leaf in tree.flatten(given) if is_tensor(leaf)]
+        function, leaves = self._call(args, options)
         found = tree.flatten(function(*leaves))
         return [array for _, leaf in found for _, array in _dense("", leaf)]
 
@@ -136,9 +128,7 @@ class TensorFlowSource:
 
         from yobx.verification.tensorflow_factors import run_with_factors
 
-        function, _ = self._trace(args, options)
-        given = (args, dict(options.get("kwargs") or {}))
-        leaves = [tf.constant(leaf) for _, leaf in tree.flatten(given) if is_tensor(leaf)]
+        function, leaves = self._call(args, options)
         found = run_with_factors(function, leaves, values, factor)
         if found is None:
             return None
@@ -166,6 +156,15 @@ class TensorFlowSource:
         from yobx.verification.user_lines import line_of_operation
 
         return line_of_operation(self._trace(args, options)[0].graph, origin.operation)
+
+    def _call(self, args: tuple[Any, ...], options: Mapping[str, Any]) -> tuple[Any, list[Any]]:
+        """The traced function, and tensors for its arguments."""
+        import tensorflow as tf
+
+        function, _ = self._trace(args, options)
+        given = (args, dict(options.get("kwargs") or {}))
+        leaves = [tf.constant(leaf) for _, leaf in tree.flatten(given) if is_tensor(leaf)]
+        return function, leaves
 
     def _trace(self, args: tuple[Any, ...], options: Mapping[str, Any]) -> tuple[Any, int]:
         """Traces as the conversion does, so that names agree."""

@@ -6,7 +6,7 @@ TensorFlow's operations are in their terms.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -96,9 +96,7 @@ def run_with_factors(
     Returns:
         Outputs in order and the factorisations where that was done; ``None`` if nowhere.
     """
-    from yobx.tensorflow.graph_walk import nested_bodies
-
-    if not any(op.type in _KINDS for op in _all_operations(function.graph, nested_bodies)):
+    if not any(op.type in _KINDS for op in _all_operations(function.graph)):
         return None  # and nothing is copied
     graph = _inlined(function).graph
     operations = [op for op in graph.get_operations() if op.type in _KINDS]
@@ -117,13 +115,15 @@ def run_with_factors(
     return (_evaluated(graph, given, graph.outputs), done) if done else None
 
 
-def _all_operations(graph: Any, nested: Callable[[Any], Iterable[Any]]) -> Iterator[Any]:
+def _all_operations(graph: Any) -> Iterator[Any]:
     """Operations of a graph and of all functions that it refers to."""
+    from yobx.tensorflow.graph_walk import nested_bodies
+
     graphs = [graph]
     for one in graphs:
         for op in one.get_operations():
             yield op
-            graphs += [body.graph for body in nested(op) if body.graph not in graphs]
+            graphs += [body.graph for body in nested_bodies(op) if body.graph not in graphs]
 
 
 def _inlined(function: Any) -> Any:
