@@ -15,6 +15,7 @@ import onnx
 from onnx import helper
 
 from yobx.verification.error_classes import subgraphs
+from yobx.verification.provenance import facts_of
 
 __all__ = ["inlined", "place_of"]
 
@@ -185,7 +186,7 @@ class _Writer:
         for node in function.node:
             bound = _bound(node, attributes)
             bound.name = f"{prefix}{node.name}" if node.name else ""
-            if not any(prop.key.startswith("yobx.") for prop in bound.metadata_props):
+            if not facts_of(bound):
                 bound.metadata_props.extend(facts)
             yield from self.copies(bound, inside)
         for source, target in passed:

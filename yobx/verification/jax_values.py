@@ -18,6 +18,7 @@ import onnx
 from numpy.typing import NDArray
 
 from yobx.verification.jax_equations import Step, run_equations
+from yobx.verification.provenance import facts_of
 from yobx.verification.user_lines import innermost_user_line
 
 __all__ = ["JaxValue", "jax_values"]
@@ -78,8 +79,7 @@ def jax_values(
 
 def _stack_of(node: onnx.NodeProto) -> str:
     """``encoder/tanh`` for a node of ``jit(f)/encoder/tanh``."""
-    full = next((prop.value for prop in node.metadata_props if prop.key == "yobx.layer"), "")
-    return full.partition("/")[2]
+    return facts_of(node).get("layer", "").partition("/")[2]
 
 
 def _line(equation: Any) -> str:

@@ -23,6 +23,7 @@ from yobx.verification.localize import Evidence, localize
 from yobx.verification.options import BindingRequest
 from yobx.verification.phases import EndOfCheckError, PhaseLog
 from yobx.verification.preparation import Prepared
+from yobx.verification.provenance import facts_of
 from yobx.verification.runner import RunError, input_names
 from yobx.verification.shape_proof import (
     Form,
@@ -460,7 +461,7 @@ class _Judgement:
             entry.outcome = Outcome.NOT_APPLICABLE
             return
         nodes = self.prepared.model.graph.node
-        bare = [n for n in nodes if not any(p.key.startswith("yobx.") for p in n.metadata_props)]
+        bare = [node for node in nodes if not facts_of(node)]
         if bare:
             shown = ", ".join(f"{n.op_type} {n.name or n.output[0]}" for n in bare[:4])
             self.phases.warn(

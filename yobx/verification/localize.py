@@ -25,6 +25,7 @@ from yobx.verification.dtypes import dtype_name, is_float, widen
 from yobx.verification.evidence import Reduction
 from yobx.verification.findings import Localization, OutputReport
 from yobx.verification.inner_values import Collector, body_of, values_in_order
+from yobx.verification.provenance import facts_of
 from yobx.verification.reference64 import evaluate, piece
 from yobx.verification.runner import LoadError, RunError, Session
 from yobx.verification.sensitivity import Sensitivity
@@ -405,11 +406,11 @@ def _describe_origin(found: Localization, model: onnx.ModelProto, value: str) ->
     if node is None:
         return
     found.op_type = node.op_type
-    facts = {prop.key: prop.value for prop in node.metadata_props}
-    found.source_op = facts.get("yobx.op", "")
-    found.source_name = facts.get("yobx.name", "")
-    found.layer = facts.get("yobx.layer", "")
-    found.user_line = facts.get("yobx.line", facts.get("yobx.location", ""))
+    facts = facts_of(node)
+    found.source_op = facts.get("op", "")
+    found.source_name = facts.get("name", "")
+    found.layer = facts.get("layer", "")
+    found.user_line = facts.get("line", facts.get("location", ""))
 
 
 def _verdict(exact: Any, ours: Any, theirs: Any, framework: str) -> tuple[str, str]:

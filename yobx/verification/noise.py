@@ -22,6 +22,7 @@ from onnx import TensorProto, helper, numpy_helper
 from yobx.onnx_optim.model_io import subgraphs as all_graphs
 from yobx.verification.dtypes import is_float, widen
 from yobx.verification.error_classes import node_class, subgraphs
+from yobx.verification.provenance import facts_of
 from yobx.verification.tolerances import Tolerances
 from yobx.verification.value_types import value_types
 from yobx.verification.weights import light
@@ -343,8 +344,7 @@ class _Noise:
         A converter says so itself, and is believed where the value is rounded before it is seen:
         it is allowed what the same nodes in float32 would be, and no more.
         """
-        told = any(prop.key == "yobx.widened" for prop in node.metadata_props)
-        if told and self.unrounded.isdisjoint(node.output):
+        if "widened" in facts_of(node) and self.unrounded.isdisjoint(node.output):
             return max(_UNIT[dtype], _UNIT[TensorProto.FLOAT])
         return _UNIT[dtype]
 
@@ -355,8 +355,8 @@ class _Noise:
 
 def origin_of(node: onnx.NodeProto) -> tuple[str, ...]:
     """Name stack or layer, and operation, that a converter says a node came of."""
-    facts = {prop.key: prop.value for prop in node.metadata_props}
-    found = tuple(facts.get(key, "") for key in ("yobx.layer", "yobx.op", "yobx.name"))
+    facts = facts_of(node)
+    found = tuple(facts.get(key, "") for key in ("layer", "op", "name"))
     return found if any(found) else ()
 
 
@@ -418,8 +418,9 @@ def _has_factor(node: onnx.NodeProto) -> bool:
 
     A pass says where it folded one into weights; what has no weights is not believed.
     """
-    told = any(prop.key == "yobx.folded" for prop in node.metadata_props)
-    return node.op_type == "BatchNormalization" or (told and node.op_type in _FOLDABLE)
+    if node.op_type == "BatchNormalization":
+        return True
+    return node.op_type in _FOLDABLE and "folded" in facts_of(node)
 
 
 def _unrounded(graph: onnx.GraphProto) -> set[str]:

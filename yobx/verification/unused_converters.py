@@ -10,6 +10,7 @@ from typing import Any
 import onnx
 
 from yobx.verification.error_classes import subgraphs
+from yobx.verification.provenance import facts_of
 
 __all__ = ["Watched"]
 
@@ -64,7 +65,7 @@ def _told(name: str, known: set[str]) -> str:
 
 
 def _source_ops(graph: onnx.GraphProto) -> set[str]:
-    found = {p.value for node in graph.node for p in node.metadata_props if p.key == "yobx.op"}
+    found = {facts["op"] for node in graph.node if "op" in (facts := facts_of(node))}
     for node in graph.node:
         for body in subgraphs(node):
             found |= _source_ops(body)

@@ -9,6 +9,7 @@ import numpy as np
 
 from yobx.verification.called_functions import place_of
 from yobx.verification.dtypes import dtype_name
+from yobx.verification.provenance import facts_of
 
 if TYPE_CHECKING:
     import onnx
@@ -65,6 +66,6 @@ def _error(result: CheckResult, name: str) -> dict[str, Any]:
 
 
 def _origin(node: onnx.NodeProto) -> dict[str, str]:
-    facts = {prop.key: prop.value for prop in node.metadata_props}
-    names = {"source_op": "yobx.op", "source_name": "yobx.name", "layer": "yobx.layer"}
+    facts = facts_of(node)
+    names = {"source_op": "op", "source_name": "name", "layer": "layer"}
     return {name: facts[key] for name, key in names.items() if facts.get(key)}
