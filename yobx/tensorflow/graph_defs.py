@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from yobx.errors import ArgumentError
+from yobx.tensorflow.frames import has_frames, import_with_loops
 from yobx.tensorflow.graph_walk import PLACEHOLDERS, needed_operations
+from yobx.tensorflow.tensor_arrays import with_lists
 from yobx.xbuilder.names import nearest
 
 __all__ = [
@@ -102,7 +104,7 @@ def load_graph_def(
         graph_def = read_graph_def(Path(graph_def))
     try:
         wrapped = tf.compat.v1.wrap_function(
-            lambda: tf.graph_util.import_graph_def(_tables_first(graph_def), name=""), []
+            lambda: _import(_tables_first(with_lists(graph_def))), []
         )
     except (ValueError, tf.errors.OpError) as error:
         raise ArgumentError(
@@ -122,6 +124,16 @@ def load_graph_def(
             f"{error}",
             argument="inputs",
         ) from error
+
+
+def _import(graph_def: Any) -> None:
+    """Adds a graph to the current one, under its names."""
+    import tensorflow as tf
+
+    if has_frames(graph_def):
+        import_with_loops(graph_def)
+    else:
+        tf.graph_util.import_graph_def(graph_def, name="")
 
 
 def _tensors(graph: Any, names: Sequence[str], argument: str) -> list[Any]:

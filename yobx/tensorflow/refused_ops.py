@@ -87,10 +87,19 @@ CLASSES = (
         r"|EmptyTensorMap",
     ),
     RefusedClass(
+        "Loops and arrays of frozen graphs",
+        "Loading a ``GraphDef`` (``load_graph_def``, a ``.pb`` file) writes these loops as "
+        "``While`` and these arrays as lists, which convert. Elsewhere, such as in a SavedModel "
+        "of TensorFlow 1, they stay: freeze it with "
+        "``tf.compat.v1.graph_util.convert_variables_to_constants``.",
+        r"Enter|Exit|NextIteration|LoopCond|TensorArray(Read|Write|Gather|Scatter|Size|Concat"
+        r"|Split|Close)?V3",
+    ),
+    RefusedClass(
         "First versions of control flow and lists",
-        "``tf.compat.v1`` control flow of frames and tensor arrays: trace the model with "
-        "TensorFlow 2, which writes ``While``, ``If`` and tensor lists.",
-        r"Enter|Exit|Merge|Switch|NextIteration|LoopCond|ControlTrigger|Ref(Enter|Exit|Identity|Merge"
+        "Control flow on references and tensor arrays of before TensorFlow 1.0: trace the model "
+        "with TensorFlow 2, which writes ``While``, ``If`` and tensor lists.",
+        r"ControlTrigger|Ref(Enter|Exit|Identity|Merge"
         r"|NextIteration|Select|Switch)|TensorArray.*|For|MapDefun|ToBool",
     ),
     RefusedClass(

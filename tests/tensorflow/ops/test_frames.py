@@ -9,7 +9,7 @@ import pytest
 import tensorflow as tf
 
 from tests.tensorflow.helpers import agree, data
-from yobx.errors import UnsupportedAttributeError, UnsupportedOpError
+from yobx.errors import UnsupportedAttributeError
 from yobx.tensorflow import load_graph_def, to_onnx
 
 
@@ -50,14 +50,6 @@ def test_a_switch_with_a_default_leaves_one_branch() -> None:
     onx = to_onnx(load_graph_def(graph_of(function), ["x"], ["y"]))
     assert {n.op_type for n in onx.graph.node} <= {"Add", "Identity"}
     agree(onx, [data(4) + 1], data(4))
-
-
-def test_loops_are_refused() -> None:
-    def loop(x: Any) -> Any:
-        return tf.while_loop(lambda i, a: i < 3, lambda i, a: (i + 1, a * 2), [0, x])[1]
-
-    with pytest.raises(UnsupportedOpError, match="trace the model with TensorFlow 2"):
-        to_onnx(load_graph_def(graph_of(loop), ["x"], ["y"]))
 
 
 def test_values_of_no_condition_are_refused() -> None:

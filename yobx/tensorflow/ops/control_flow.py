@@ -518,7 +518,7 @@ def _final_values(loop: _Loop, trips: Any, results: list[str]) -> list[str]:
             continue
         shaped = shaped_of(g, loop.initial[k])
         filled = lists.fill_range(g, loop.initial[k], start, rows, shaped=shaped)
-        final[k] = mark(g, filled, _after_turns(g, trips, shaped))
+        final[k] = mark(g, filled, _after_turns(loop, trips, shaped))
     return final
 
 
@@ -539,14 +539,14 @@ def _replaced_list(loop: _Loop, trips: Any, k: int, index: int, value: str) -> s
     return mark(g, filled, True)
 
 
-def _after_turns(g: GraphBuilder, trips: Any, shaped: lists.Shaped) -> lists.Shaped:
+def _after_turns(loop: _Loop, trips: Any, shaped: lists.Shaped) -> lists.Shaped:
     """Return whether elements have their shape after a loop that writes one in every turn."""
     if shaped is True:
         return True
     if isinstance(trips, int):
         return trips > 0 or shaped
-    ran = g.op.Greater(trips, np.array(0, np.int64))
-    return str(ran if shaped is False else g.op.Or(ran, shaped))
+    ran = _has_run(loop, trips)
+    return ran if shaped is False else str(loop.g.op.Or(ran, shaped))
 
 
 def _has_run(loop: _Loop, trips: Any) -> str:
