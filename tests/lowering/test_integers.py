@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import onnxruntime as ort
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -68,3 +69,27 @@ def test_floats(dtype: str) -> None:
     np.testing.assert_array_equal(got[1], np.mod(x, y))
     np.testing.assert_array_equal(got[2], np.trunc(x / y))
     np.testing.assert_array_equal(got[3], np.fmod(x, y))
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    size=st.integers(0, 200),
+    shift=st.integers(-70, 70),
+    divisor=st.integers(1, 40),
+    factor=st.sampled_from([-1, 1, 3]),
+)
+def test_sizes_are_divided_without_asking_for_signs(
+    size: int, shift: int, divisor: int, factor: int
+) -> None:
+    g = GraphBuilder({"": 21})
+    g.make_tensor_input("X", "float32", ("n",))
+    size_of = g.op.Squeeze(g.op.Shape("X"), np.array([0]))
+    moved = g.op.Add(g.op.Mul(size_of, np.array(factor)), np.array(shift))
+    quotient = floor_divide(g, moved, str(g.make_initializer("by", np.array(divisor))))
+    g.make_tensor_output("Y", source=quotient)
+    model = g.to_onnx()
+    session = ort.InferenceSession(model.SerializeToString())
+    (got,) = session.run(None, {"X": np.zeros(size, np.float32)})
+    assert got == (factor * size + shift) // divisor
+    expected_ops = {"Shape", "Squeeze", "Mul", "Add", "Div", "Sub", "Neg"}
+    assert {node.op_type for node in model.graph.node} <= expected_ops

@@ -56,12 +56,50 @@ def floor_divide(
         return str(legal(g).Floor(legal(g).Div(x, y), outputs=outputs, name=name))
     if not is_signed(dtype):
         return str(legal(g).Div(x, y, outputs=outputs, name=name))
+    divisor, (least, most) = _positive_constant(g, y), _bounds(g, x)
+    if divisor is not None and least is not None:
+        return _floor_divide_size(g, x, divisor, least=least, outputs=outputs, name=name)
+    if divisor is not None and most is not None:  # rounded up is what -x is, rounded down
+        raised = legal(g).Sub(np.array(divisor - 1, numpy_dtype(dtype)), x)
+        quotient = _floor_divide_size(g, raised, divisor, least=divisor - 1 - most)
+        return str(legal(g).Neg(quotient, outputs=outputs, name=name))
     zero = np.array(0, numpy_dtype(dtype))
     quotient = truncate_divide(g, x, y)
     inexact = g.op.Not(legal(g).Equal(floor_modulo(g, x, y), zero))
     opposite = g.op.Xor(legal(g).Less(x, zero), legal(g).Less(y, zero))
     step = cast(g, g.op.And(inexact, opposite), dtype)
     return str(legal(g).Sub(quotient, step, outputs=outputs, name=name))
+
+
+def _positive_constant(g: GraphBuilder, name: str) -> int | None:
+    """Return the value of a scalar that is known and positive."""
+    value = g.get_constant(name)
+    return int(value) if value is not None and value.ndim == 0 and int(value) > 0 else None
+
+
+def _bounds(g: GraphBuilder, name: str) -> tuple[int | None, int | None]:
+    """Return the least and the greatest value of a scalar computed from sizes, where known."""
+    value = g.get_value(name) if g.get_rank(name) == 0 else None
+    return (None, None) if value is None or value[0] is None else value[0].bounds()
+
+
+def _floor_divide_size(
+    g: GraphBuilder,
+    x: str,
+    y: int,
+    *,
+    least: int,
+    outputs: list[str] | None = None,
+    name: str | None = None,
+) -> str:
+    """Emit ``(x + k * y) / y - k``: nothing negative is divided, so truncating is flooring."""
+    k = max(-(least // y), 0)
+    kind = numpy_dtype(g.get_type(x))
+    divisor = np.array(y, kind)
+    if not k:
+        return str(legal(g).Div(x, divisor, outputs=outputs, name=name))
+    quotient = legal(g).Div(legal(g).Add(x, np.array(k * y, kind)), divisor)
+    return str(legal(g).Sub(quotient, np.array(k, kind), outputs=outputs, name=name))
 
 
 def floor_modulo(

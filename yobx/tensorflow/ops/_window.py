@@ -50,7 +50,7 @@ def in_channels_first(
     g: GraphBuilder,
     op: Any,
     x: str,
-    outputs: list[str],
+    outputs: list[str] | None,
     compute: Callable[[str, list[str] | None], str],
     *,
     n: int,
@@ -62,7 +62,7 @@ def in_channels_first(
         g: The graph.
         op: The TensorFlow op.
         x: Its data input.
-        outputs: Names to write.
+        outputs: Names to write, ``None`` for any.
         compute: Emits the operator.
         n: Number of spatial axes.
         default_format: Format if the op has no ``data_format``.
@@ -71,7 +71,8 @@ def in_channels_first(
         Name of the result in the op's own format.
     """
     last, _ = data_format(op, default_format)
+    names = None if outputs is None else outputs[:1]
     if not last:
-        return compute(x, outputs[:1])
+        return compute(x, names)
     result = compute(channels_first(g, x, n + 2), None)
-    return channels_last(g, result, n + 2, outputs=outputs[:1])
+    return channels_last(g, result, n + 2, outputs=names)

@@ -13,6 +13,7 @@ from yobx.lowering.legalise import legal
 from yobx.lowering.padding import Window, pad_spatial, same_pads
 from yobx.lowering.pool import window_slices
 from yobx.lowering.shapes import Dim
+from yobx.tensorflow.ops._dilated import dilated_convolution
 from yobx.tensorflow.ops._op import (
     ALL,
     MOVABLE,
@@ -77,6 +78,9 @@ def convert_batch_to_space(
 ) -> str:
     """Batch entries become positions inside spatial blocks; borders are cropped."""
     blocks = _block_shape(g, op)
+    whole = dilated_convolution(g, op, blocks, outputs) if op.type == "BatchToSpaceND" else None
+    if whole is not None:
+        return whole
     m = len(blocks)
     x = op.inputs[0].name
     n = rank(g, op, 0)

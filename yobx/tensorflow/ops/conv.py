@@ -12,6 +12,12 @@ from yobx.lowering.layout import permuted
 from yobx.lowering.legalise import legal
 from yobx.lowering.padding import Window, same_pads
 from yobx.lowering.shapes import Dim
+from yobx.tensorflow.ops._convolution import (
+    WEIGHT_FORMAT,
+    convolution,
+    depthwise_weights,
+    static_weights,
+)
 from yobx.tensorflow.ops._op import (
     FLOATS,
     NUMBERS,
@@ -22,53 +28,21 @@ from yobx.tensorflow.ops._op import (
     rank,
     unsupported,
 )
-from yobx.tensorflow.ops._window import in_channels_first, padding_pairs, spatial, window_of
+from yobx.tensorflow.ops._window import in_channels_first, spatial, window_of
 from yobx.tensorflow.register import register_tf_op_converter
 from yobx.xbuilder import GraphBuilder
-
-_WEIGHT_FORMAT = {2: "NHWC", 3: "NDHWC"}
-
-
-def _weights(g: GraphBuilder, op: Any, index: int) -> tuple[int, ...]:
-    """Return the static shape of the weights input."""
-    sizes = dims(g, op, index)
-    if sizes is None or any(s is None for s in sizes):
-        unsupported(op, "the shape of the weights must be static", f"shape={sizes}")
-    return tuple(int(s) for s in sizes if s is not None)
-
-
-def _groups(g: GraphBuilder, op: Any, last: bool, per_group: int) -> int:
-    sizes = dims(g, op, 0)
-    channels = None if sizes is None else sizes[-1 if last else 1]
-    if channels is None:
-        unsupported(op, "the number of channels must be static", f"shape={sizes}")
-    return channels // per_group
 
 
 @register_tf_op_converter(("Conv2D", "Conv3D"), dtypes=(*FLOATS, "int32"))
 def convert_conv(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """Convolution with weights `(*k, c / group, o)`."""
-    kernel = _weights(g, op, 1)
-    n = len(kernel) - 2
-    last, _ = data_format(op, _WEIGHT_FORMAT[n])
-    group = _groups(g, op, last, kernel[-2])
-    order = [n + 1, n, *range(n)]
-    window = window_of(op, kernel[:n], _WEIGHT_FORMAT[n])
-
-    def compute(x: str, names: list[str] | None) -> str:
-        w = permuted(g, op.inputs[1].name, order, "oi")
-        pairs = padding_pairs(g, op, x, window, _WEIGHT_FORMAT[n])
-        return conv(g, x, w, window, pairs, group=group, outputs=names, name=op.name)
-
-    return in_channels_first(
-        g, op, op.inputs[0].name, outputs, compute, n=n, default_format=_WEIGHT_FORMAT[n]
-    )
+    return convolution(g, op, op.inputs[0].name, outputs)
 
 
 @register_tf_op_converter("Conv", dtypes=(*FLOATS, "int32"))
 def convert_general_conv(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """Convolution over any batch axes and two or three spatial axes, any padding."""
-    kernel = _weights(g, op, 1)
+    kernel = static_weights(g, op, 1)
     n = len(kernel) - 2
     last = str(attr(op, "data_format")) == "CHANNELS_LAST"
     batch = int(attr(op, "batch_dims", 1))
@@ -118,28 +92,7 @@ def convert_depthwise_conv(
     g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any
 ) -> str:
     """Convolution of each channel on its own, weights `(h, w, c, multiplier)`."""
-    height, width, channels, multiplier = _weights(g, op, 1)
-    window = window_of(op, (height, width))
-    weights = op.inputs[1].name
-    name = f"{g.alias(weights, weights)}/depthwise"  # a local name would not tell weights apart
-    if not g.has_name(name):
-        _depthwise_weights(g, op, name, (channels * multiplier, 1, height, width))
-
-    def compute(x: str, names: list[str] | None) -> str:
-        pairs = padding_pairs(g, op, x, window)
-        return conv(g, x, name, window, pairs, group=channels, outputs=names, name=op.name)
-
-    return in_channels_first(g, op, op.inputs[0].name, outputs, compute, n=2)
-
-
-def _depthwise_weights(g: GraphBuilder, op: Any, name: str, shape: tuple[int, ...]) -> None:
-    """Define ``name`` as the weights in the order `(c * multiplier, 1, h, w)`."""
-    value = constant(g, op, 1)
-    if value is not None:
-        g.make_initializer(name, np.transpose(value, (2, 3, 0, 1)).reshape(shape))
-        return
-    turned = g.op.Transpose(op.inputs[1].name, perm=[2, 3, 0, 1])
-    shapes.reshape(g, turned, list(shape), outputs=[name])
+    return convolution(g, op, op.inputs[0].name, outputs)
 
 
 @register_tf_op_converter(
@@ -149,9 +102,9 @@ def convert_conv_transpose(
     g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any
 ) -> str:
     """Adjoint of a convolution with weights `(*k, o / group, c)`: a transposed convolution."""
-    kernel = _weights(g, op, 1)
+    kernel = static_weights(g, op, 1)
     n = len(kernel) - 2
-    default = _WEIGHT_FORMAT[n]
+    default = WEIGHT_FORMAT[n]
     window = window_of(op, kernel[:n], default)
     last, _ = data_format(op, default)
 
@@ -236,12 +189,12 @@ def convert_depthwise_transpose(
     g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any
 ) -> str:
     """Adjoint of a convolution of each channel on its own."""
-    height, width, channels, multiplier = _weights(g, op, 1)
+    height, width, channels, multiplier = static_weights(g, op, 1)
     window = window_of(op, (height, width))
     last, _ = data_format(op)
     name = f"{op.inputs[1].name}/depthwise"
     if not g.has_name(name):
-        _depthwise_weights(g, op, name, (channels * multiplier, 1, height, width))
+        depthwise_weights(g, op, name, (channels * multiplier, 1, height, width))
 
     def compute(x: str, names: list[str] | None) -> str:
         sizes = _wanted_sizes(g, op, 2, last)
