@@ -14,6 +14,7 @@ from conformance.tf_ops.rows import Row
 KEY = {"key": np.array([3], np.uint64), "counter": np.array([1, 2], np.uint64), "alg": 1}
 SHAPE = {"shape": [1500]}
 LOGITS = Arg("float32", (1, 3), values=(0.0, 0.0, 0.0))
+MEANS = Arg("float32", (), values=(2.5,))
 # op type -> (inputs, attributes, smallest value, largest value, mean)
 DRAWS: dict[str, tuple[dict[str, Any], dict[str, Any], float, float, float]] = {
     "RandomUniform": (SHAPE, {}, 0, 1, 0.5),
@@ -34,6 +35,16 @@ DRAWS: dict[str, tuple[dict[str, Any], dict[str, Any], float, float, float]] = {
     "StatelessMultinomial": (
         {"logits": LOGITS, "num_samples": 1500, "seed": [1, 2]}, {}, 0, 2, 1),
     "RandomPoissonV2": ({**SHAPE, "rate": Arg("float32", (), values=(3,))}, {}, 0, 30, 3),
+    "RandomGamma": ({**SHAPE, "alpha": Arg("float32", (), values=(2.5,))}, {}, 0, 40, 2.5),
+    "StatelessRandomGammaV2": (
+        {**SHAPE, "seed": [1, 2], "alpha": Arg("float32", (), values=(0.5,))}, {}, 0, 40, 0.5),
+    "StatelessRandomGammaV3": (
+        {**SHAPE, **KEY, "alpha": Arg("float32", (), values=(0.5,))}, {}, 0, 40, 0.5),
+    "ParameterizedTruncatedNormal": (
+        {**SHAPE, "means": MEANS, "stdevs": 1, "minvals": 1, "maxvals": 4}, {}, 1, 4, 2.5),
+    "StatelessParameterizedTruncatedNormal": (
+        {**SHAPE, "seed": [1, 2], "means": MEANS, "stddevs": 1, "minvals": 1, "maxvals": 4},
+        {}, 1, 4, 2.5),
     "RandomShuffle": ({"value": Arg("float32", (1500,), -4, 4)}, {}, -4, 4, 0),
     "StatelessShuffle": ({"value": Arg("float32", (1500,), -4, 4), **KEY}, {}, -4, 4, 0),
 }  # fmt: skip

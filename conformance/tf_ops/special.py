@@ -18,24 +18,37 @@ UNIT = Arg("float32", ("n", 5, 4, 3), 0.0, 1.0)
 LIMIT = Arg("float32", ("n", 9), -3.0, 7.0)
 
 
+#: Op type -> its input, and what may be between the results of float32 and of float64 besides units
+#: in the last place: near roots both sides round numbers of size one. Measured over 20,000 numbers:
+#: Digamma 5.7e-7 and 1.1e-15, Lgamma 3.6e-15 of float64, Ndtri 3.6e-7 within 4 units.
+_SPECIAL = {
+    "Digamma": (WIDE, 1e-6, 8e-15), "Lgamma": (WIDE, 1e-6, 8e-15), "Erfinv": (X, 0.0, 0.0),
+    "BesselI0": (WIDE, 0.0, 0.0), "BesselI1": (WIDE, 0.0, 0.0), "BesselI0e": (WIDE, 0.0, 0.0),
+    "BesselI1e": (WIDE, 0.0, 0.0), "Ndtri": (Arg("float32", ("n", 7), 0.01, 0.99), 1e-6, 0.0),
+}  # fmt: skip
+#: Both sides are approximations. Measured over 20,000 numbers, away from roots: float64 up to 20
+#: units (BesselI1), float32 up to 19 (BesselI1, near its root at zero), float16 up to 1.
+_UNITS = {"float64": 32, "float32": 16}
+
+
 def special_cases() -> Iterator[Case]:
-    """Yield special functions by dtype."""
-    tables = {
-        "Digamma": (WIDE, 1e-5), "Lgamma": (WIDE, 1e-5), "Erfinv": (X, 0.0),
-        "BesselI0": (WIDE, 0.0), "BesselI1": (WIDE, 0.0), "BesselI0e": (WIDE, 0.0),
-        "BesselI1e": (WIDE, 0.0), "Ndtri": (Arg("float32", ("n", 7), 0.01, 0.99), 1e-6),
-    }  # fmt: skip
-    for op_type, (arg, atol) in tables.items():
+    """Yield special functions by dtype.
+
+    Raises:
+        TypeError: If a converter declares no dtypes.
+    """
+    for op_type, (arg, single, double) in _SPECIAL.items():
         raw = getattr(tf.raw_ops, op_type)
-        for dtype in sorted(declared(op_type, "T") or ()):
-            double = dtype == "float64"
+        dtypes = declared(op_type, "T")
+        if dtypes is None:
+            raise TypeError(f"The converter of {op_type} declares no dtypes of T.")
+        for dtype in sorted(dtypes):
             case = Case(
                 f"{op_type}-{dtype}",
                 lambda x, raw=raw: raw(x=x),
                 (Arg(dtype, arg.shape, arg.low, arg.high),),
-                # Both sides are approximations, each good to a few units.
-                ulps=32 if double else 16 if dtype == "float32" else 4,
-                atol=atol * 2e-9 if double else atol if dtype == "float32" else 0.05,
+                ulps=_UNITS.get(dtype, 2),
+                atol={"float64": double, "float32": single}.get(dtype, 0.0),
                 bindings=EMPTY,
             )
             try:

@@ -188,6 +188,20 @@ RAGGED = [
 ]  # fmt: skip
 
 
+FORMATS = [
+    Case(
+        f"format-{kind}-{summarize}",
+        lambda x, summarize=summarize: tf.strings.format("a {} b {}", [x, x[0]], "{}", summarize),
+        (Arg(kind, (2, 7)),),
+    )
+    for kind in (
+        *("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
+        *("bool", "string"),
+    )
+    for summarize in (3, -1)
+]
+
+
 def cases() -> list[Case]:
     """Return the cases of this module."""
-    return [*table_cases(), *STRINGS, *REPLACEMENTS, *PIECES, *GRAMS, *SCRIPTS, *RAGGED]
+    return [*table_cases(), *STRINGS, *REPLACEMENTS, *PIECES, *GRAMS, *SCRIPTS, *FORMATS, *RAGGED]

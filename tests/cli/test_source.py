@@ -32,6 +32,7 @@ def test_a_path_is_handed_over_with_its_options() -> None:
         (["--static"], {"dynamic_shapes": {}}),
         (["--dynamic", "x:0=n,1=m"], {"dynamic_shapes": {"x": {0: "n", 1: "m"}}}),
         (["--opset", "20"], {"target_opset": 20}),
+        (["--opset", "21,com.microsoft=1"], {"target_opset": {"": 21, "com.microsoft": 1}}),
         (["--input-names", "a, b"], {"input_names": ["a", "b"]}),
     ],
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import onnx
 import pytest
 
-from yobx.cli.specs import DTYPES, InputSpec, parse_bindings, parse_dynamic
+from yobx.cli.specs import DTYPES, InputSpec, parse_bindings, parse_dynamic, parse_opset
 from yobx.errors import ArgumentError
 
 
@@ -68,3 +68,22 @@ def test_bindings() -> None:
 def test_bindings_are_refused(text: str) -> None:
     with pytest.raises(ArgumentError, match="SYMBOL=SIZE"):
         parse_bindings([text])
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("21", 21),
+        ("21,com.microsoft=1", {"": 21, "com.microsoft": 1}),
+        (" 20 , a.b=2, c=3", {"": 20, "a.b": 2, "c": 3}),
+        ("com.microsoft=1", {"com.microsoft": 1}),
+    ],
+)
+def test_opset(text: str, expected: int | dict[str, int]) -> None:
+    assert parse_opset(text) == expected
+
+
+@pytest.mark.parametrize("text", ["", "x", "21,", "20,21", "a=", "a=x", "=21", "a=1,a=2", "-1"])
+def test_opset_is_refused(text: str) -> None:
+    with pytest.raises(ArgumentError, match=r"--opset 21,com\.microsoft=1"):
+        parse_opset(text)

@@ -22,6 +22,25 @@ def test_every_op_type_is_registered_or_has_a_class() -> None:
     assert sum(len(names) for names in by_class(rest).values()) == len(rest)
 
 
+def titles(*names: str) -> set[str]:
+    found = [class_of(name) for name in names]
+    assert None not in found
+    return {refused.title for refused in found if refused is not None}
+
+
+def test_classes_of_what_inference_graphs_may_hold() -> None:
+    assert titles("DecodeRaw") == {"Bytes of strings"}
+    assert titles("SampleDistortedBoundingBoxV2") == {"Random crops for training"}
+    assert titles("RaggedTensorToVariant", "RaggedTensorFromVariant") == {
+        "Ragged rows as one value"
+    }
+    assert titles(
+        "TensorArrayV3", "TensorArrayReadV3", "TensorArrayCloseV3", "Enter", "LoopCond"
+    ) == {"Loops and arrays of frozen graphs"}
+    assert titles("TensorArrayV2", "RefEnter") == {"First versions of control flow and lists"}
+    assert titles("CudnnRNN", "CudnnRNNV3") == {"Recurrent layers of CUDA"}
+
+
 def test_every_class_has_members() -> None:
     found = by_class(name for name in NAMES if name not in TF_OP_CONVERTERS)
     assert set(found) == set(CLASSES)
@@ -33,7 +52,7 @@ def test_other_names_have_no_class() -> None:
 
 def test_the_error_says_why() -> None:
     function = tf.function(lambda x: tf.strings.to_hash_bucket_fast(x, 3))
-    with pytest.raises(UnsupportedOpError, match="StringHashFast for StringToHashBucketFast"):
+    with pytest.raises(UnsupportedOpError, match="StringToHashBucketFast gives other numbers"):
         to_onnx(function, (np.array(["a"], object),))
 
 

@@ -129,7 +129,10 @@ def _add_source(parser: argparse.ArgumentParser) -> None:
         "--static", action="store_true", help="fix every size that the model or --input gives"
     )
     parser.add_argument(
-        "--opset", metavar="N", type=int, help="opset of the ONNX model (default: 21)"
+        "--opset",
+        metavar="N[,DOMAIN=N]",
+        help="opset of the ONNX model, and of other domains that it may use, for example "
+        "21,com.microsoft=1 (default: 21)",
     )
 
 

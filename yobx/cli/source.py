@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from yobx.cli.load import Loaded, load
-from yobx.cli.specs import InputSpec, parse_dynamic
+from yobx.cli.specs import InputSpec, parse_dynamic, parse_opset
 from yobx.errors import ArgumentError
 
 __all__ = ["Source", "as_options", "prepare"]
@@ -62,7 +62,7 @@ def prepare(options: argparse.Namespace) -> Source:
     if options.input_names:
         keywords["input_names"] = _names(options.input_names)
     if options.opset is not None:
-        keywords["target_opset"] = options.opset
+        keywords["target_opset"] = parse_opset(options.opset)
     others = {name: getattr(options, name) for name in _NOT_FOR_JAX if getattr(options, name)}
     if options.jax:
         _check_jax(loaded.model, args, others)

@@ -12,7 +12,7 @@ from yobx.errors import ArgumentError
 if TYPE_CHECKING:
     from onnx import ValueInfoProto
 
-__all__ = ["DTYPES", "InputSpec", "parse_bindings", "parse_dynamic"]
+__all__ = ["DTYPES", "InputSpec", "parse_bindings", "parse_dynamic", "parse_opset"]
 
 _INPUT = re.compile(r"(?:(?P<name>[^\[\]]+):)?(?P<dtype>\w+)\[(?P<shape>[^\[\]]*)\]")
 _SYMBOL = re.compile(r"[A-Za-z_]\w*")
@@ -157,3 +157,28 @@ def parse_bindings(texts: Iterable[str]) -> list[dict[str, int]]:
             )
         runs.append({name.strip(): int(size) for name, _, size in pairs})
     return runs
+
+
+def parse_opset(text: str) -> int | dict[str, int]:
+    """Read ``--opset``: a version, versions of other domains, or both.
+
+    Args:
+        text: For example ``"21"`` or ``"21,com.microsoft=1"``.
+
+    Returns:
+        The version if there is only one, else domain -> version, ``""`` being the standard one.
+
+    Raises:
+        ArgumentError: If the text has another form, or names a domain twice.
+    """
+    opsets: dict[str, int] = {}
+    for part in text.split(","):
+        domain, _, version = part.strip().rpartition("=")
+        if not version.strip().isdecimal() or domain.strip() in opsets or part.startswith("="):
+            raise ArgumentError(
+                "--opset is a version, and domain=version for each further domain. Received: "
+                f"--opset {text!r}. Try --opset 21 or --opset 21,com.microsoft=1.",
+                argument="target_opset",
+            )
+        opsets[domain.strip()] = int(version)
+    return opsets[""] if set(opsets) == {""} else opsets

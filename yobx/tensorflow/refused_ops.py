@@ -42,13 +42,19 @@ CLASSES = (
         r"|GetMinibatch.*|StoreMinibatch.*|ConvertToCooTensor|ComputeBatchSize|.*Mutex.*",
     ),
     RefusedClass(
+        "Random crops for training",
+        "They draw another crop of a training image in every run: crop in front of the model, or "
+        "use ``tf.image.crop_and_resize`` with boxes that are inputs.",
+        r"(Stateless)?SampleDistortedBoundingBox(V2)?",
+    ),
+    RefusedClass(
         "Training",
         "Optimizers, gradients, accumulators and samplers of training; some gradients that models "
         "hold have converters, see the table.",
         r"(Resource)?(Sparse)?Apply.*|.*Grad(ient)?(V\d|A|Boxes|Image|WithArgmax|WithShape)?"
         r"|.*GradGrad.*|.*Backprop(Filter|Input)?(V\d)?|.*Accumulator.*|.*CandidateSampler|Sdca.*"
         r"|CTCLoss(V2)?|BroadcastGradientArgs|DebugGradient.*|SymbolicGradient|ComputeAccidentalHits"
-        r"|Kmeans.*|KMC2.*|Stateless?SampleDistorted.*|SampleDistorted.*|.*GradGradV2",
+        r"|Kmeans.*|KMC2.*|.*GradGradV2",
     ),
     RefusedClass(
         "Writes to state",
@@ -60,10 +66,16 @@ CLASSES = (
         r"|Tensor).*|Inplace.*|ParallelConcat|ConsumeMutexLock",
     ),
     RefusedClass(
+        "Bytes of strings",
+        "ONNX strings are text, and no operator of onnxruntime or onnxruntime-extensions gives "
+        "their bytes: decode in front of the model, and make the numbers its input.",
+        r"Decode(PaddedRaw|Raw|Compressed)|EncodeBase64|DecodeBase64",
+    ),
+    RefusedClass(
         "Input pipelines",
         "``tf.data`` belongs in front of a model: readers, iterators, datasets, parsers.",
-        r".*Dataset.*|.*Iterator.*|.*Reader.*|Reader.*|Parse.*|Decode(CSV|JSONExample|ProtoV2|Raw"
-        r"|PaddedRaw|Compressed)|EncodeProto|.*MemoryCache|.*SeedGenerator|Optional.*|.*Options"
+        r".*Dataset.*|.*Iterator.*|.*Reader.*|Reader.*|Parse.*|Decode(CSV|JSONExample|ProtoV2)"
+        r"|EncodeProto|.*MemoryCache|.*SeedGenerator|Optional.*|.*Options"
         r"|DummyIterationCounter|StatsAggregator.*|ThreadPoolHandle|ExperimentalThreadPoolHandle"
         r"|ExperimentalStats.*|RecordInput|CompressElement|UncompressElement|GetElementAtIndex"
         r"|Batch|Unbatch|BatchFunction|WindowOp|.*Iterator",
@@ -104,7 +116,8 @@ CLASSES = (
     ),
     RefusedClass(
         "Operations that TensorFlow removed",
-        "Kept for old graphs only, and replaced by others that have converters.",
+        "Kept for old graphs only, and replaced by others that have converters, such as "
+        "``tf.linalg.expm`` for ``MatrixExponential``.",
         r"Batch(FFT|IFFT).*|BatchMatrix.*|BatchSelfAdjoint.*|BatchSvd|AdjustContrast|SelfAdjointEig"
         r"|Reverse|BatchNormWithGlobalNormalization|RandomPoisson|RandomCrop|MatrixExponential"
         r"|Conv3DBackpropInput|Conv2DBackpropInputV2|TileGrad|ConcatOffset|QuantizeAndDequantize",
@@ -116,9 +129,10 @@ CLASSES = (
     ),
     RefusedClass(
         "Hashes of text",
-        "FarmHash and SipHash have no ONNX operator. onnxruntime-extensions has StringHash for "
-        "StringToHashBucket and StringHashFast for StringToHashBucketFast (domain "
-        "ai.onnx.contrib).",
+        "FarmHash and SipHash have no ONNX operator: hash in front of the model, or look words up "
+        "in a table. onnxruntime-extensions 0.15.2 (domain ai.onnx.contrib) has "
+        "StringToHashBucket, which agrees with TensorFlow's but for the empty string; its StringToHashBucketFast gives "
+        "other numbers than TensorFlow's, and it has no StringToHashBucketStrong.",
         r"StringToHashBucket.*|Fingerprint|.*Cross(Hashed|V2)?",
     ),
     RefusedClass(
@@ -136,9 +150,17 @@ CLASSES = (
     ),
     RefusedClass(
         "Random numbers whose algorithm is the result",
-        "ONNX draws uniform and normal numbers; others would have another distribution.",
-        r"Stateful.*|Stateless.*|RandomGamma|RandomIndexShuffle|Rng.*|NonDeterministicInts"
-        r"|ParameterizedTruncatedNormal|SobolSample",
+        "ONNX draws uniform and normal numbers: what follows from these, gamma, Poisson and "
+        "truncated ones among them, has converters; these would need a loop without end, or the "
+        "state of a generator.",
+        r"Stateful.*|Stateless.*|RandomIndexShuffle|Rng.*|NonDeterministicInts|SobolSample",
+    ),
+    RefusedClass(
+        "Ragged rows as one value",
+        "``tf.map_fn`` and ``tf.while_loop`` carry a row of a ragged tensor as one opaque value, "
+        "for which ONNX has no type: use ``tf.ragged.map_flat_values``, or ``to_tensor()`` and a "
+        "mask.",
+        r"RaggedTensor(To|From)Variant|RaggedTensorToVariantGradient",
     ),
     RefusedClass(
         "Sparse and ragged tensors",
@@ -150,7 +172,8 @@ CLASSES = (
     ),
     RefusedClass(
         "Recurrent layers of CUDA",
-        "Their weights are one opaque buffer; the same layers built for the CPU convert.",
+        "Their weights are one opaque buffer, and TensorFlow has no kernel for the CPU to compare "
+        "with; the same layers built for the CPU convert.",
         r"CudnnRNN.*",
     ),
     RefusedClass(

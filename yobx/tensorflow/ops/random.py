@@ -30,10 +30,10 @@ _NEWEST = 21
 Converter = Callable[[GraphBuilder, dict[str, Any], list[str], Any], str]
 
 
-def _seed(op: Any) -> dict[str, float]:
-    """Return the seed attribute if the op has one of its own."""
+def _seed(op: Any, turn: int) -> dict[str, float]:
+    """Return the seed attribute if the op has one of its own; one for each draw."""
     seeds = [int(attr(op, name, 0)) for name in ("seed", "seed2")]
-    return {"seed": float((seeds[0] * 31 + seeds[1]) % 2**23)} if any(seeds) else {}
+    return {"seed": float((seeds[0] * 31 + seeds[1] + turn) % 2**23)} if any(seeds) else {}
 
 
 def seeded(function: Converter) -> Converter:
@@ -68,8 +68,18 @@ def _drawn(g: GraphBuilder, op: Any) -> list[npt.NDArray[Any]] | None:
     return [np.asarray(one) for one in (found if isinstance(found, tuple) else (found,))]
 
 
-def _draw(g: GraphBuilder, op: Any, kind: str, shape: str, **keywords: float) -> str:
+def draw(
+    g: GraphBuilder, op: Any, kind: str, shape: str, *, turn: int = 0, **keywords: float
+) -> str:
     """Emit float32 random numbers of a run-time shape.
+
+    Args:
+        g: Builder.
+        op: The operation, which may have a seed.
+        kind: Operator of ONNX.
+        shape: The shape, an integer vector.
+        turn: Number of this draw among those of the operation: each has a seed of its own.
+        **keywords: Attributes of the operator.
 
     Raises:
         UnsupportedOpsetError: If the target opset is newer than what onnxruntime can draw with.
@@ -84,10 +94,11 @@ def _draw(g: GraphBuilder, op: Any, kind: str, shape: str, **keywords: float) ->
             op_type=kind,
         )
     like = g.op.Expand(np.array(0, F), shapes.vector(g, shape))
-    return str(getattr(g.op, kind)(like, **_seed(op), **keywords))
+    return str(getattr(g.op, kind)(like, **_seed(op, turn), **keywords))
 
 
-def _finish(g: GraphBuilder, op: Any, value: str, outputs: list[str]) -> str:
+def finish(g: GraphBuilder, op: Any, value: str, outputs: list[str]) -> str:
+    """Emit the numbers in the dtype of the operation."""
     return cast(g, value, op.outputs[0].dtype.as_numpy_dtype, outputs=outputs[:1])
 
 
@@ -98,7 +109,7 @@ _UNIFORM = ("RandomUniform", "StatelessRandomUniform", "StatelessRandomUniformV2
 @seeded
 def convert_uniform(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """Uniform numbers in `[0, 1)`."""
-    return _finish(g, op, _draw(g, op, "RandomUniformLike", op.inputs[0].name), outputs)
+    return finish(g, op, draw(g, op, "RandomUniformLike", op.inputs[0].name), outputs)
 
 
 _NORMAL = ("RandomStandardNormal", "StatelessRandomNormal", "StatelessRandomNormalV2")
@@ -108,7 +119,7 @@ _NORMAL = ("RandomStandardNormal", "StatelessRandomNormal", "StatelessRandomNorm
 @seeded
 def convert_normal(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """Normal numbers with mean 0 and deviation 1."""
-    return _finish(g, op, _draw(g, op, "RandomNormalLike", op.inputs[0].name), outputs)
+    return finish(g, op, draw(g, op, "RandomNormalLike", op.inputs[0].name), outputs)
 
 
 _TRUNCATED = ("TruncatedNormal", "StatelessTruncatedNormal", "StatelessTruncatedNormalV2")
@@ -119,9 +130,9 @@ _TRUNCATED = ("TruncatedNormal", "StatelessTruncatedNormal", "StatelessTruncated
 def convert_truncated(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """Normal numbers within two deviations, by the inverse of their distribution function."""
     edge = math.erf(2.0 / math.sqrt(2.0))
-    uniform = _draw(g, op, "RandomUniformLike", op.inputs[0].name, low=-edge, high=edge)
+    uniform = draw(g, op, "RandomUniformLike", op.inputs[0].name, low=-edge, high=edge)
     value = g.op.Mul(erfinv(g, uniform), F(math.sqrt(2.0)))
-    return _finish(g, op, value, outputs)
+    return finish(g, op, value, outputs)
 
 
 _INTEGERS = {
@@ -137,12 +148,12 @@ _INTEGERS = {
 def convert_integers(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """Uniform integers in `[minval, maxval)`."""
     first, last = (op.inputs[i].name for i in _INTEGERS[op.type])
-    uniform = cast(g, _draw(g, op, "RandomUniformLike", op.inputs[0].name), np.float64)
+    uniform = cast(g, draw(g, op, "RandomUniformLike", op.inputs[0].name), np.float64)
     low, high = to_int64(g, first), to_int64(g, last)
     span = cast(g, g.op.Sub(high, low), np.float64)
     offset = cast(g, g.op.Floor(g.op.Mul(uniform, span)), np.int64)
     value = g.op.Min(g.op.Add(low, offset), g.op.Sub(high, np.array(1, np.int64)))
-    return _finish(g, op, value, outputs)
+    return finish(g, op, value, outputs)
 
 
 @register_tf_op_converter(("RandomShuffle", "StatelessShuffle"))
@@ -151,7 +162,7 @@ def convert_shuffle(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op
     """The rows in random order."""
     x = op.inputs[0].name
     rows = shapes.shape_of(g, x, 0, 1)
-    keys = _draw(g, op, "RandomUniformLike", rows)
+    keys = draw(g, op, "RandomUniformLike", rows)
     _, order = g.op.TopK(keys, rows, axis=0, outputs=2)
     return gather(g, x, order, outputs=outputs[:1], name=op.name)
 
@@ -169,10 +180,10 @@ def convert_multinomial(g: GraphBuilder, sts: dict[str, Any], outputs: list[str]
         shapes.shape_of(g, logits, 0, 1), count, shapes.shape_of(g, logits, 1), axis=0
     )
     tiny = float(np.finfo(F).tiny)
-    uniform = _draw(g, op, "RandomUniformLike", shape, low=tiny, high=1.0)
+    uniform = draw(g, op, "RandomUniformLike", shape, low=tiny, high=1.0)
     noise = g.op.Neg(g.op.Log(g.op.Neg(g.op.Log(uniform))))
     noisy = g.op.Add(g.op.Unsqueeze(logits, np.array([1], np.int64)), noise)
-    return _finish(g, op, g.op.ArgMax(noisy, axis=-1, keepdims=0), outputs)
+    return finish(g, op, g.op.ArgMax(noisy, axis=-1, keepdims=0), outputs)
 
 
 @register_tf_op_converter(("StatelessRandomGetAlg", "StatelessRandomGetKeyCounter"))
@@ -194,7 +205,7 @@ def convert_poisson(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op
     rates = cast(g, op.inputs[1].name, np.float64)
     shape = g.op.Concat(shapes.vector(g, op.inputs[0].name), g.op.Shape(rates), axis=0)
     uniform = g.op.Unsqueeze(
-        cast(g, _draw(g, op, "RandomUniformLike", shape), np.float64), np.array([-1], np.int64)
+        cast(g, draw(g, op, "RandomUniformLike", shape), np.float64), np.array([-1], np.int64)
     )
     k = np.arange(160, dtype=np.float64)
     log_factorial = np.array([math.lgamma(v + 1.0) for v in k])
@@ -203,4 +214,4 @@ def convert_poisson(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op
     reached = g.op.CumSum(density, np.array(-1, np.int64))
     below = cast(g, g.op.Less(reached, uniform), np.int64)
     count = g.op.ReduceSum(below, np.array([-1], np.int64), keepdims=0)
-    return _finish(g, op, count, outputs)
+    return finish(g, op, count, outputs)
