@@ -131,8 +131,9 @@ CLASSES = (
         "Hashes of text",
         "FarmHash and SipHash have no ONNX operator: hash in front of the model, or look words up "
         "in a table. onnxruntime-extensions 0.15.2 (domain ai.onnx.contrib) has "
-        "StringToHashBucket, which agrees with TensorFlow's but for the empty string; its StringToHashBucketFast gives "
-        "other numbers than TensorFlow's, and it has no StringToHashBucketStrong.",
+        "StringToHashBucket, which agrees with TensorFlow's but for the empty string; its "
+        "StringToHashBucketFast gives other numbers than TensorFlow's, and it has no "
+        "StringToHashBucketStrong.",
         r"StringToHashBucket.*|Fingerprint|.*Cross(Hashed|V2)?",
     ),
     RefusedClass(
