@@ -92,12 +92,58 @@ def convert_saturation(g: GraphBuilder, sts: dict[str, Any], outputs: list[str],
     return cast(g, image, op.outputs[0].dtype.as_numpy_dtype, outputs=outputs[:1])
 
 
+def _hue_in_sixths(g: GraphBuilder, x: str, least: str, spread: str) -> str:
+    """Return the hue between 0 and 6: how far the middle channel is between the two others."""
+    red, green, blue = _channels(g, x)
+    one = np.float32(1)
+    low, high = g.op.Min(red, green), g.op.Max(red, green)
+    middle = g.op.Max(low, g.op.Min(high, blue))
+    colored = g.op.Greater(spread, np.float32(0))
+    up = g.op.Div(g.op.Sub(middle, least), g.op.Where(colored, spread, one))
+    down = g.op.Sub(one, up)
+
+    def at(start: float, part: str) -> Any:
+        return g.op.Add(part, np.float32(start))
+
+    greener = g.op.Where(g.op.Greater(blue, green), at(3, down), at(2, up))
+    greener = g.op.Where(g.op.Less(blue, red), at(1, down), greener)
+    redder = g.op.Where(g.op.Greater(blue, red), at(4, up), at(5, down))
+    redder = g.op.Where(g.op.Less(blue, green), up, redder)
+    hue = g.op.Where(g.op.Less(red, green), greener, redder)
+    return str(g.op.Where(colored, hue, np.float32(0)))
+
+
 @register_tf_op_converter("AdjustHue", dtypes=("float16", "float32"))
 def convert_hue(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
-    """Hue turned by a part of the circle."""
+    """Hue turned by a part of the circle.
+
+    The largest and the smallest channel stay what they are, as in TensorFlow: a detour through
+    saturation and back would round the smallest one by half a unit of the largest.
+    """
     x = cast(g, op.inputs[0].name, np.float32)
-    hue, saturation, value = _to_hsv(g, x)
-    turned = g.op.Add(hue, op.inputs[1].name)
-    whole = g.op.Sub(turned, g.op.Floor(turned))
-    image = _to_rgb(g, whole, saturation, value)
+    six = np.float32(6)
+    most = g.op.ReduceMax(x, _LAST, keepdims=1)
+    least = g.op.ReduceMin(x, _LAST, keepdims=1)
+    spread = g.op.Sub(most, least)
+    turned = g.op.Add(_hue_in_sixths(g, x, least, spread), g.op.Mul(op.inputs[1].name, six))
+    turned = g.op.Sub(turned, g.op.Mul(g.op.Floor(g.op.Div(turned, six)), six))
+    turned = g.op.Where(g.op.Less(turned, six), turned, np.float32(0))
+    sector = g.op.Floor(turned)
+    up = g.op.Sub(turned, sector)
+    half = g.op.Mul(sector, np.float32(0.5))
+    odd = g.op.Greater(half, g.op.Floor(half))
+    part = g.op.Where(odd, g.op.Sub(np.float32(1), up), up)
+    middle = g.op.Add(least, g.op.Mul(part, spread))
+
+    def near(center: float) -> Any:
+        distance = g.op.Abs(g.op.Sub(sector, np.float32(center)))
+        return g.op.Less(distance, np.float32(1))
+
+    reddest = g.op.Greater(g.op.Abs(g.op.Sub(sector, np.float32(2.5))), np.float32(2))
+    red = g.op.Where(reddest, most, g.op.Where(near(2.5), least, middle))
+    dull = g.op.Greater(sector, np.float32(3.5))
+    green = g.op.Where(near(1.5), most, g.op.Where(dull, least, middle))
+    dull = g.op.Less(sector, np.float32(1.5))
+    blue = g.op.Where(near(3.5), most, g.op.Where(dull, least, middle))
+    image = g.op.Concat(red, green, blue, axis=-1)
     return cast(g, image, op.outputs[0].dtype.as_numpy_dtype, outputs=outputs[:1])
