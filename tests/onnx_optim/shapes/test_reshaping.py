@@ -206,3 +206,22 @@ def test_an_open_size_must_divide_the_elements():
     node = helper.make_node("Reshape", ["x", "t"], ["y"], allowzero=1)
     with pytest.raises(ShapeError, match="do not divide"):
         compute_shapes(context, node)
+
+
+@pytest.mark.parametrize("allowzero", [0, 1])
+def test_a_size_of_the_input_is_no_wildcard(allowzero):
+    """`h - 2` may be negative as a number, as a size it is not."""
+    text = f"""<ir_version: 10, opset_import: ["": 21]>
+    g (float[n, 3, h] x, float[4, 3, 3] w) => (float[a, b, c] y) <int64[1] minus = {{-1}}> {{
+        conv = Conv (x, w)
+        last = Shape <start = 2> (conv)
+        first = Shape <end = 1> (conv)
+        target = Concat <axis = 0> (minus, last, first)
+        y = Reshape <allowzero = {allowzero}> (conv, target)
+    }}"""
+    context = ShapesContext()
+    compute_shapes(context, onnx.parser.parse_model(text))
+    found = context.get("y").shape
+    assert found == ([4, "h - 2", "n"] if allowzero else found)
+    for n, h in ((1, 3), (2, 5), (5, 9)):
+        assert [dim.evaluate({"n": n, "h": h}) for dim in found.dims()] == [4, h - 2, n]

@@ -61,15 +61,22 @@ def _is_zero_with(entry: OptimDim, copied: OptimDim) -> bool:
     return copied.exact_div(entry) * entry == copied
 
 
+def _least(entry: OptimDim, source: Dims | None) -> int:
+    """A lower bound, -1 if there is none; what is a size of the input is not negative."""
+    low = entry.bounds()[0]
+    floor = 0 if source is not None and entry in source else -1
+    return floor if low is None else max(low, floor)
+
+
 def _entry(entry: OptimDim, index: int, source: Dims | None) -> OptimDim | None:
     """Size that a non-negative entry of the target gives, where 0 copies the input's size."""
     copied = source[index] if source is not None and index < len(source) else None
     if entry.is_int():
         return copied if entry.as_int() == 0 else entry
-    low, _ = entry.bounds()
-    if low is not None and low >= 1:
+    low = _least(entry, source)
+    if low >= 1:
         return entry
-    if low is None or low < 0:
+    if low < 0:
         return None
     if copied is None:
         # Beyond the input's rank a 0 has nothing to copy and the run fails.
@@ -95,9 +102,8 @@ def _resolve(node: NodeView, target: Sequence[Element], source: Dims | None) -> 
         if entry is not None:
             if entry.is_int() and entry.as_int() < -1:
                 node.fail(f"the target shape holds {entry}")
-            low = entry.bounds()[0]
             if keep_zero:
-                size = entry if low is not None and low >= 0 else None
+                size = entry if _least(entry, source) >= 0 else None
             else:
                 size = _entry(entry, index, source)
         if size is None:
