@@ -35,6 +35,11 @@ def inverse_root(a: Any) -> Any:
     return (v / jnp.sqrt(w + 0.1)[..., None, :]) @ jnp.swapaxes(v, -1, -2)
 
 
+def both_ways(v: Any) -> Any:
+    """What comes later is an eigenvector as well, and not the one that was computed."""
+    return jnp.stack([v, -v])
+
+
 @pytest.mark.parametrize(
     ("function", "args"),
     [
@@ -43,6 +48,8 @@ def inverse_root(a: Any) -> Any:
         (jnp.linalg.eigh, (HERMITIAN,)),
         (jnp.linalg.eigvalsh, (SYMMETRIC,)),
         (lambda a: jnp.exp(jnp.linalg.eigh(a)[1] @ a), (SYMMETRIC,)),
+        (lambda a: both_ways(jnp.linalg.eigh(a)[1]), (SYMMETRIC,)),
+        (lambda a: both_ways(jnp.linalg.svd(a, full_matrices=False)[0]), (TALL,)),
         (inverse_root, (A,)),
         (lambda a: jnp.linalg.svd(a), (TALL,)),
         (lambda a: jnp.linalg.svd(a, full_matrices=False), (COMPLEX,)),
@@ -103,6 +110,36 @@ def test_wrong_eigenvectors_and_eigenvalues(change: Any) -> None:
         jnp.linalg.eigh,
         (jnp.asarray(SYMMETRIC),),
         extra_converters=changed("ssyevd", change),
+        localize=False,
+    )
+    assert report.failed_phase == "values"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda g, r: [_permuted(g, r[0], [1, 0, 2, 3, 4]), *r[1:]],
+        lambda g, r: [str(g.op.Mul(r[0], np.float32(1.0001))), *r[1:]],
+    ],
+)
+def test_wrong_vectors_beside_their_negatives(change: Any) -> None:
+    report = check_conversion(
+        lambda a: both_ways(jnp.linalg.eigh(a)[1]),
+        (jnp.asarray(SYMMETRIC),),
+        extra_converters=changed("ssyevd", change),
+        localize=False,
+    )
+    assert report.failed_phase == "values"
+
+
+def test_a_vector_that_should_be_the_negative() -> None:
+    def off(g: Any, op: Any) -> str:
+        return str(g.op.Identity(op.x()))
+
+    report = check_conversion(
+        lambda a: both_ways(jnp.linalg.eigh(a)[1]),
+        (jnp.asarray(SYMMETRIC),),
+        extra_converters={"negate": off},
         localize=False,
     )
     assert report.failed_phase == "values"

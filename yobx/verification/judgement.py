@@ -306,9 +306,26 @@ class _Judgement:
     def _compare_run(self, run: BindingRun) -> None:
         allowances = self._allowances(run)
         reports = self._compared(run, allowances)
-        if any(o.failed and o.category not in _PHASE_OF for o in reports) and self._refactor(run):
+        if _differ(reports) and self._refactor(run):
             reports = self._compared(run, allowances)
+            if _differ(reports):
+                reports = self._with_earlier_factors(run, allowances) or reports
         self.report.outputs += reports
+
+    def _with_earlier_factors(
+        self, run: BindingRun, allowances: dict[str, Allowance]
+    ) -> list[OutputReport] | None:
+        """Reports with those factors that the model computes first, if all agree with them.
+
+        The negative of an eigenvector, say, is one too, and is found before the vector itself.
+        """
+        later = run.with_factors
+        if self._refactor(run, first=True):
+            reports = self._compared(run, allowances)
+            if not _differ(reports):
+                return reports
+        run.with_factors = later
+        return None
 
     def _allowances(self, run: BindingRun) -> dict[str, Allowance]:
         sensitivity = self.prepared.sensitivity
@@ -333,11 +350,17 @@ class _Judgement:
             reports.append(output)
         return reports
 
-    def _refactor(self, run: BindingRun) -> bool:
-        """Whether the source ran with factors of the model: eigenvectors are free in sign."""
+    def _refactor(self, run: BindingRun, *, first: bool = False) -> bool:
+        """Whether the source ran with factors of the model: eigenvectors are free in sign.
+
+        Args:
+            run: The run; what the source gave goes there.
+            first: Whether of several factors those are taken that the model computes first.
+        """
         source = self.prepared.source
         inner = {name: a for name, a in run.values.items() if name not in run.actual}
         values = {**inner, **dict(reversed(run.actual.items()))}  # the first result last
+        values = dict(reversed(values.items())) if first else values
         if not isinstance(source, FactorSource):
             return False
         factor = self.prepared.sensitivity.tolerances.factorisation
@@ -469,6 +492,11 @@ class _Judgement:
                 f"{len(bare)} of {counted(len(nodes), 'node')} without a word of where it comes "
                 f"from: {shown}",
             )
+
+
+def _differ(reports: Sequence[OutputReport]) -> bool:
+    """Whether values differ, and not only their types and shapes."""
+    return any(o.failed and o.category not in _PHASE_OF for o in reports)
 
 
 def _unfit(model: onnx.ModelProto, leaves: Sequence[NDArray[Any]]) -> str:
