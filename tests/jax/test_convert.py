@@ -261,6 +261,8 @@ def test_wrong_arguments() -> None:
         to_onnx(jnp.sin, (normal(2),), input_names=["a", "b"])
     with pytest.raises(ArgumentError, match="arrays of numbers"):
         to_onnx(jnp.sin, (np.array(["text"]),))
+    with pytest.raises(ArgumentError, match=r"the key '' in d\[''\]"):
+        to_onnx(lambda d: d[""], ({"": normal(2)},))
 
 
 def test_function_that_fails() -> None:

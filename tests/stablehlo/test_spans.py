@@ -75,4 +75,19 @@ def test_positions_that_are_all_there_are() -> None:
     assert strided(M, OptimDim(0), 2, (M + 1) // 2) == (0, LAST)
     assert strided(M, OptimDim(1), 2, M // 2) == (1, LAST)
     assert strided(M, M - 1, -1, M) == (-1, FIRST)
-    assert strided(M, OptimDim(0), 2, M // 2) is None, "the last one may be left out"
+    assert strided(M, OptimDim(0), 2, M // 2) == (0, -1), "all before the last element"
+    assert strided(M, OptimDim(0), 2, M // 3) is None
+
+
+@pytest.mark.parametrize("step", [2, 3, 5])
+@pytest.mark.parametrize("left", [0, 1, 2, 7])
+@pytest.mark.parametrize("start", [0, 1, 4])
+def test_positions_before_the_end(start: int, left: int, step: int) -> None:
+    count = OptimDim.max((M - start - left).ceil_div(step), 0)
+    bounds = strided(M, OptimDim(start), step, count)
+    assert bounds is not None
+    late = strided(M, OptimDim.min(M, start), step, (M - OptimDim.min(M, start)).ceil_div(step))
+    assert late == (start, LAST)
+    for size in SIZES:
+        number = count.evaluate({"m": size})
+        assert cut(size, *bounds, step) == [start + step * i for i in range(number)]

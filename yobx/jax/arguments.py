@@ -184,6 +184,13 @@ def name_leaves(
     short = [leaf.name or _short(path) for leaf, path in zip(leaves, full, strict=True)]
     names: list[str] = []
     for path, name in zip(full, short, strict=True):
+        if not name:
+            raise ArgumentError(
+                "Keys name the inputs. Received: the key '' in "
+                f"{path[0]}{''.join(f'[{key!r}]' for key in path[1:])}. Try another key, or "
+                "input_names.",
+                argument="args",
+            )
         wanted = name if short.count(name) == 1 else ".".join(map(str, path))
         names.append(_free(wanted, names))
     return names

@@ -128,7 +128,23 @@ def _floordiv_reduced(a: Terms, divisor: int) -> Terms:
     if inner is not None:
         num, den, shift = inner
         return floordiv(add(num, scale(den, shift)), scale(den, divisor))
-    return _function("floordiv", a, constant(divisor))
+    decided = _decided_extremum(a, divisor)
+    return _function("floordiv", a, constant(divisor)) if decided is None else decided
+
+
+def _decided_extremum(a: Terms, divisor: int) -> Terms | None:
+    """``(max(x, y) + c) // d`` where the quotient of one operand is always the greater one.
+
+    Division by a positive integer keeps the order: ``(max(m - 1, 0) + 1) // 2`` is ``m // 2``.
+    """
+    shift = constant_part(a)
+    atom = single_atom(a[:-1] if shift else a)
+    if atom is None or atom.kind not in ("max", "min"):
+        return None
+    moved = [_floordiv_int(add(arg, constant(shift)), divisor) for arg in atom.args]
+    result = _extremum(atom.kind, moved)
+    left = single_atom(result)
+    return None if left is not None and left.kind == atom.kind else result
 
 
 def _inner_division(a: Terms) -> tuple[Terms, Terms, int] | None:

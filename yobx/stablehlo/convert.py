@@ -203,7 +203,9 @@ class _Converters:
 _CONTROL = frozenset(("stablehlo.while", "stablehlo.case", "stablehlo.if"))
 #: Elements of less than a byte, and operations on them that are converted.
 _NARROW = frozenset(("int2", "uint2", "int4", "uint4", "float4_e2m1fn"))
-_OF_ANY_TYPE = _CONTROL | {"stablehlo.convert", "stablehlo.constant"}
+_OF_ANY_TYPE = _CONTROL | {
+    f"stablehlo.{word}" for word in ("convert", "constant", "get_dimension_size")
+}
 #: Operations that shapes are made of and that have no attributes but ``dimension``.
 _SIZES = frozenset(
     f"stablehlo.{word}"

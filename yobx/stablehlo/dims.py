@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from yobx.lowering.casts import to_int64
+from yobx.lowering.shapes import shape_of
 from yobx.onnx_optim import OptimDim
 from yobx.xbuilder import GraphBuilder
 
-__all__ = ["Dims", "dims_of", "known_values", "reshape_to", "vector"]
+__all__ = ["Dims", "dims_of", "known_values", "reshape_to", "shape_vector", "vector"]
 
 Dims = tuple[OptimDim | None, ...]
 
@@ -39,6 +40,67 @@ def vector(g: GraphBuilder, name: str) -> Any:
     return to_int64(g, name)
 
 
+def shape_vector(g: GraphBuilder, name: str, lineage: Sequence[GraphBuilder] = ()) -> Any:
+    """An int64 shape for an ONNX input, with as few nodes as the known elements allow.
+
+    JAX computes shapes size by size, in int32. Sizes that inputs have are read of these at once.
+
+    Args:
+        g: Builder.
+        name: Integer vector.
+        lineage: ``g`` and the builders around it.
+
+    Returns:
+        An array when every element is known, else a name.
+    """
+    values = known_values(g, name)
+    if values is None or all(v is not None and v.is_int() for v in values):
+        return vector(g, name)
+    sources = [(x, dims_of(b, x)) for b in lineage or (g,) for x in b.input_names]
+    parts: list[Any] = []
+    at = 0
+    while at < len(values):
+        value = values[at]
+        if value is not None and value.is_int():
+            count = 1
+            parts.append(np.array([value.as_int()]))
+        else:
+            found = max((_run(values[at:], x, sizes) for x, sizes in sources), default=None)
+            if found is None or not found[0]:
+                return to_int64(g, name)
+            count, start, source = found
+            start = -start
+            is_rest = start + count == len(dims_of(g, source))
+            end = None if is_rest else start + count
+            parts.append(shape_of(g, source, start, end))
+        at += count
+    return parts[0] if len(parts) == 1 else g.op.Concat(*_joined_numbers(parts), axis=0)
+
+
+def _run(values: Dims, source: str, sizes: Dims) -> tuple[int, int, str]:
+    """How many sizes from the first one on a value has in this order, and minus where."""
+    best = (0, 0)
+    for start in range(len(sizes)):
+        count = 0
+        for value, size in zip(values, sizes[start:], strict=False):
+            if value is None or value != size:
+                break
+            count += 1
+        best = max(best, (count, -start))
+    return (*best, source)
+
+
+def _joined_numbers(parts: Sequence[Any]) -> list[Any]:
+    """Neighbouring constants made one."""
+    joined: list[Any] = []
+    for part in parts:
+        if joined and not isinstance(part, str) and not isinstance(joined[-1], str):
+            joined[-1] = np.concatenate([joined[-1], part])
+        else:
+            joined.append(part)
+    return joined
+
+
 def reshape_to(g: GraphBuilder, x: str, dims: Sequence[OptimDim | int | None], shape: Any) -> str:
     """Emit a ``Reshape`` with as little shape arithmetic as the known sizes allow.
 
@@ -57,7 +119,7 @@ def reshape_to(g: GraphBuilder, x: str, dims: Sequence[OptimDim | int | None], s
         return x
     plan = _reshape_plan(source, target)
     if plan is None:
-        return str(g.op.Reshape(x, vector(g, shape), allowzero=1))
+        return str(g.op.Reshape(x, shape_vector(g, shape), allowzero=1))
     # with allowzero=0 a 0 copies the size of the input at the same position
     allow = int(any(t is not None and t.is_int() and t.as_int() == 0 for t in target))
     return str(g.op.Reshape(x, np.array(plan, dtype=np.int64), allowzero=allow))

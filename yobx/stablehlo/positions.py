@@ -9,7 +9,7 @@ import numpy as np
 
 from .ir import BROADCASTS, Operation, Value
 
-__all__ = ["Positions", "counted_positions"]
+__all__ = ["Positions", "counted_along", "counted_positions", "index_column", "repeated"]
 
 _IOTAS = ("stablehlo.iota", "stablehlo.dynamic_iota")
 
@@ -42,6 +42,41 @@ def counted_positions(value: Value) -> Positions | None:
     return None if read is None else read(owner)
 
 
+def counted_along(value: Value) -> tuple[Positions, int] | None:
+    """Positions that count along one axis of a value and are repeated along the others."""
+    owner, rank = value.owner, value.tensor.rank
+    if owner is not None and owner.name in BROADCASTS and owner.operands[0].tensor.rank == 1:
+        (axis,) = owner.attributes["broadcast_dimensions"]
+        size, own = value.tensor.shape[axis], owner.operands[0].tensor.shape[0]
+        found = counted_positions(owner.operands[0]) if own != 1 or size == 1 else None
+        return None if found is None else (found, int(axis))
+    found = counted_positions(value) if rank <= 2 else None
+    return None if found is None else (found, 0)
+
+
+def index_column(indices: Value, component: int, count: int, axis: int) -> Value | None:
+    """One component of all index vectors, where these are columns that are joined.
+
+    Args:
+        indices: Operand of a gather or scatter.
+        component: Which one.
+        count: How many there are.
+        axis: Axis of the index vectors.
+
+    Returns:
+        A value of which the size along the axis is 1.
+    """
+    if count == 1:
+        return indices
+    joined = indices.owner
+    if joined is None or joined.name != "stablehlo.concatenate":
+        return None
+    is_split = joined.attributes["dimension"] == axis and all(
+        v.tensor.shape[axis] == 1 for v in joined.operands
+    )
+    return joined.operands[component] if is_split else None
+
+
 def _added(owner: Operation) -> Positions | None:
     return _moved(*owner.operands) or _moved(*reversed(owner.operands))
 
@@ -66,22 +101,22 @@ def _adds_a_column(owner: Operation) -> bool:
 
 
 def _moved(start: Value, rest: Value) -> Positions | None:
-    scalar, found = _repeated(start), counted_positions(rest)
+    scalar, found = repeated(start), counted_positions(rest)
     if scalar is None or found is None or found.start is not None or found.backwards:
         return None
     return replace(found, start=scalar)
 
 
 def _stretched(step: Value, rest: Value) -> Positions | None:
-    scalar, found = _repeated(step), counted_positions(rest)
+    scalar, found = repeated(step), counted_positions(rest)
     made = None if scalar is None else scalar.owner
     if made is None or made.name != "stablehlo.constant" or found is None or found != Positions():
         return None
     return Positions(step=int(np.asarray(made.attributes["value"])))
 
 
-def _repeated(value: Value) -> Value | None:
-    """The scalar that a vector repeats."""
+def repeated(value: Value) -> Value | None:
+    """The scalar that a value repeats."""
     owner = value.owner
     if owner is None or owner.name not in BROADCASTS or owner.operands[0].tensor.rank:
         return None

@@ -10,8 +10,19 @@ from __future__ import annotations
 import numpy as np
 
 from yobx.onnx_optim import OptimDim
+from yobx.onnx_optim.optim_dim import of_terms
 
-__all__ = ["FIRST", "LAST", "moved_span", "span", "strided"]
+__all__ = [
+    "FIRST",
+    "LAST",
+    "fits",
+    "is_not_negative",
+    "is_positive",
+    "moved_span",
+    "same_size",
+    "span",
+    "strided",
+]
 
 #: What ``Slice`` takes for the end of an axis, and for the place before its start.
 LAST = int(np.iinfo(np.int64).max)
@@ -31,22 +42,33 @@ def span(size: OptimDim, start: OptimDim, count: OptimDim) -> tuple[int, int] | 
     Returns:
         Two constants, for all values of the symbols from 1 on; ``None`` if there are none.
     """
-    if start.is_int() and start.as_int() >= 0:
-        return _from_front(size, start.as_int(), count)
+    first = _front(size, start)
+    if first is not None:
+        return _from_front(first, size - start, count)
     return _from_back(size, start, count)
 
 
-def _from_front(size: OptimDim, start: int, count: OptimDim) -> tuple[int, int] | None:
+def _front(size: OptimDim, start: OptimDim) -> int | None:
+    """The number of the first element counted from the front, or that and the end of the axis."""
+    first = _when_large(start)
+    is_one = first is not None and first >= 0 and start in (first, OptimDim.min(size, first))
+    return first if is_one else None
+
+
+def _from_front(start: int, rest: OptimDim, count: OptimDim) -> tuple[int, int] | None:
     if count.is_int():
         return start, start + count.as_int()
-    rest = size - start
     left = _when_large(rest - count)  # elements that stay behind the block
     if left is not None and left >= 0:
         whole = rest - left
-        if _same(count, whole) or _same(count, OptimDim.max(whole, 0)):
+        if same_size(count, whole) or same_size(count, OptimDim.max(whole, 0)):
             return start, -left if left else LAST
     most = _when_large(count)
-    if most is not None and most >= 0 and _same(count, OptimDim.min(OptimDim.max(rest, 0), most)):
+    if (
+        most is not None
+        and most >= 0
+        and same_size(count, OptimDim.min(OptimDim.max(rest, 0), most))
+    ):
         return start, start + most
     return None
 
@@ -55,8 +77,10 @@ def _from_back(size: OptimDim, start: OptimDim, count: OptimDim) -> tuple[int, i
     behind = _when_large(size - start)
     if behind is None or behind <= 0:
         return None
-    exact = _same(start, size - behind)
-    if _same(start + count, size) and (exact or _same(start, OptimDim.max(size - behind, 0))):
+    exact = same_size(start, size - behind)
+    if same_size(start + count, size) and (
+        exact or same_size(start, OptimDim.max(size - behind, 0))
+    ):
         return -behind, LAST
     if exact and count.is_int() and count.as_int() < behind:
         return -behind, count.as_int() - behind
@@ -73,15 +97,28 @@ def strided(size: OptimDim, start: OptimDim, step: int, count: OptimDim) -> tupl
         count: Number of positions.
 
     Returns:
-        Two constants if the positions are all there are from the first one on; ``None`` if not.
+        Two constants if the positions are all there are from the first one on, or all before one
+        that is at a known distance from the end; ``None`` if not.
     """
-    if step > 0 and start.is_int() and start.as_int() >= 0:
-        is_all = _same(count, (size - start).ceil_div(step))
-        return (start.as_int(), LAST) if is_all else None
+    first = _front(size, start)
+    if step > 0 and first is not None:
+        left = _left_behind(size - start, step, count)
+        return None if left is None else (first, -left if left else LAST)
     behind = _when_large(size - start)
-    if step >= 0 or behind is None or behind <= 0 or not _same(start, size - behind):
+    if step >= 0 or behind is None or behind <= 0 or not same_size(start, size - behind):
         return None
-    return (-behind, FIRST) if _same(count, (start + 1).ceil_div(-step)) else None
+    return (-behind, FIRST) if same_size(count, (start + 1).ceil_div(-step)) else None
+
+
+def _left_behind(rest: OptimDim, step: int, count: OptimDim) -> int | None:
+    """How many elements at the end no position may take."""
+    sizes = [dict.fromkeys(rest.symbols() | count.symbols(), _LARGE + i) for i in range(step)]
+    left = max(rest.evaluate(at) - step * count.evaluate(at) for at in sizes)
+    if not 0 <= left < _LARGE // 2:
+        return None
+    number = (rest - left).ceil_div(step)
+    is_it = same_size(count, number) or same_size(count, OptimDim.max(number, 0))
+    return left if is_it else None
 
 
 def moved_span(size: OptimDim, start: OptimDim, count: OptimDim) -> tuple[int, int] | None:
@@ -95,17 +132,22 @@ def moved_span(size: OptimDim, start: OptimDim, count: OptimDim) -> tuple[int, i
     Returns:
         Two constants, or ``None``.
     """
-    room = size - count
-    left = _when_large(room - start) if start.is_int() and start.as_int() >= 0 else None
-    if left is not None and left >= 0 and _same(count, OptimDim.max(size - start - left, 0)):
-        return span(size, start, count)  # it fits, or has no elements
+    if fits(size, start, count):
+        return span(size, start, count)
     high = start.bounds()[1]
     if high is not None and high <= 0:
         return span(size, OptimDim(0), count)
-    if _same(start, room):
-        return span(size, room, count)
-    fits = _not_negative(start) and _not_negative(room - start)
-    return span(size, start, count) if fits else None
+    room = size - count
+    return span(size, room, count) if same_size(start, room) else None
+
+
+def fits(size: OptimDim, start: OptimDim, count: OptimDim) -> bool:
+    """Whether a block lies within its axis, or has no elements, for all symbols from 1 on."""
+    room = size - count
+    left = None if _front(size, start) is None else _when_large(room - start)
+    if left is not None and left >= 0 and same_size(count, OptimDim.max(size - start - left, 0)):
+        return True
+    return is_not_negative(start) and is_not_negative(room - start)
 
 
 def _shifted(dim: OptimDim) -> OptimDim:
@@ -113,13 +155,33 @@ def _shifted(dim: OptimDim) -> OptimDim:
     return dim.substitute({symbol: OptimDim(symbol) + 1 for symbol in dim.symbols()})
 
 
-def _same(a: OptimDim, b: OptimDim) -> bool:
+def same_size(a: OptimDim, b: OptimDim) -> bool:
+    """Whether two expressions are the same for all symbols from 1 on."""
     return a == b or _shifted(a) == _shifted(b)
 
 
-def _not_negative(dim: OptimDim) -> bool:
-    low = _shifted(dim).bounds()[0]
-    return low is not None and low >= 0
+def is_positive(dim: OptimDim) -> bool:
+    """Whether an expression is 1 or more for all symbols from 1 on."""
+    return is_not_negative(dim - 1)
+
+
+def is_not_negative(dim: OptimDim) -> bool:
+    """Whether an expression is 0 or more for all symbols from 1 on."""
+    return any(
+        low is not None and low >= 0
+        for low in (_shifted(form).bounds()[0] for form in (dim, _distributed(dim)))
+    )
+
+
+def _distributed(dim: OptimDim) -> OptimDim:
+    """``n - min(n, 3)`` as ``max(0, n - 3)``, which has the bounds that one expects."""
+    for mono, factor in dim.terms:
+        if len(mono) == 1 and mono[0].kind in ("max", "min") and factor in (1, -1):
+            rest = dim - of_terms(((mono, factor),))
+            moved = [rest + factor * of_terms(arg) for arg in mono[0].args]
+            is_max = (mono[0].kind == "max") == (factor == 1)
+            return OptimDim.max(*moved) if is_max else OptimDim.min(*moved)
+    return dim
 
 
 def _when_large(dim: OptimDim) -> int | None:

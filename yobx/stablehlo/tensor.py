@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from yobx.errors import InternalError
-from yobx.lowering.casts import to_int64
 from yobx.lowering.legalise import legal
 from yobx.xbuilder import GraphBuilder
 
+from .dims import shape_vector
 from .ir import TensorType
 
 __all__ = ["Tensor", "full_tensor"]
@@ -63,26 +63,26 @@ class Tensor:
         for builder, name in self._made:
             if any(builder is outer for outer in lineage):
                 return name
-        name = self._materialise(g, missing)
+        name = self._materialise(g, missing, lineage)
         self._made.append((g, name))
         return name
 
-    def _materialise(self, g: GraphBuilder, missing: int) -> str:
+    def _materialise(self, g: GraphBuilder, missing: int, lineage: Sequence[GraphBuilder]) -> str:
         constant, shape = g.get_constant(self.compact), self.type.static_shape()
         if constant is not None and shape is not None and np.prod(shape) <= _FOLDED:
             return str(g.make_initializer(None, np.broadcast_to(constant, shape).copy()))
         if self.is_full:
             return str(g.op.Unsqueeze(self.compact, np.arange(missing)))
-        return str(legal(g).Expand(self.compact, self._target(g)))
+        return str(legal(g).Expand(self.compact, self._target(g, lineage)))
 
-    def _target(self, g: GraphBuilder) -> Any:
+    def _target(self, g: GraphBuilder, lineage: Sequence[GraphBuilder]) -> Any:
         # Expand broadcasts both ways, so an axis that is covered already may be given as 1.
         pairs = list(zip(self.type.shape, self.covered, strict=True))
         if all(dim is not None or done for dim, done in pairs):
             return np.array([1 if done else dim for dim, done in pairs], dtype=np.int64)
         if self.shape is None:
             raise InternalError(f"A dynamic shape is a value. Received: {self.type} without one.")
-        return to_int64(g, self.shape)
+        return shape_vector(g, self.shape, lineage)
 
 
 def full_tensor(name: str, kind: TensorType) -> Tensor:

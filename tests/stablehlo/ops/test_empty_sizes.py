@@ -54,3 +54,11 @@ def test_complex_determinants_of_any_number_and_size(batch: int) -> None:
 @pytest.mark.parametrize("dtype", [ml_dtypes.int4, ml_dtypes.uint4])
 def test_an_input_of_four_bits_that_is_the_result(dtype: Any) -> None:
     check_conversion(lambda x: x, (jnp.arange(6).astype(dtype),)).raise_if_failed()
+
+
+def test_an_input_of_four_bits_with_a_symbolic_size() -> None:
+    x = np.arange(6).reshape(3, 2).astype(ml_dtypes.int4)
+    model = to_onnx(lambda x: x.astype(jnp.float32) * 2, (x,), dynamic_shapes=({0: "n"},))
+    y = np.arange(-4, 4).reshape(4, 2)
+    got = next(iter(Session(model).run({"x": y.astype(ml_dtypes.int4)}).values.values()))
+    np.testing.assert_array_equal(got, y * 2)

@@ -11,6 +11,7 @@ from yobx.stablehlo import ir
 from yobx.stablehlo.dims import known_values
 from yobx.stablehlo.op import Op
 from yobx.stablehlo.registry import register_stablehlo_op_converter
+from yobx.stablehlo.spans import same_size
 from yobx.stablehlo.tensor import Tensor, full_tensor
 from yobx.xbuilder import GraphBuilder
 
@@ -87,7 +88,8 @@ def _placed(op: Op, x: Tensor, axes: tuple[int, ...], shape: str | None) -> Tens
     for i, axis in enumerate(axes):
         same = x.type.shape[i] == kind.shape[axis] is not None
         if not same and wanted is not None and sizes:
-            same = sizes[i] == wanted[axis] is not None
+            size, target = sizes[i], wanted[axis]
+            same = size is not None and target is not None and same_size(size, target)
         covered[axis] = covered[axis] or (same and x.covered[i])
     compact = _spread(op, x, axes, kind.rank)
     return Tensor(compact, kind, tuple(covered), shape)

@@ -13,6 +13,7 @@ from yobx.stablehlo.floor_division import FLOOR_DIVIDE, REMAINDER
 from yobx.stablehlo.markers import OPERATORS, stays_whole
 from yobx.stablehlo.op import Op
 from yobx.stablehlo.registry import get_stablehlo_op_converter, register_stablehlo_op_converter
+from yobx.stablehlo.spans import is_not_negative, is_positive
 from yobx.xbuilder import GraphBuilder
 
 
@@ -39,17 +40,34 @@ def convert_floor_divide(g: GraphBuilder, op: Op) -> Any:
 
 @register_stablehlo_op_converter(REMAINDER)
 def convert_remainder(g: GraphBuilder, op: Op) -> Any:
-    """``Mod`` of a size by a positive constant; other numbers as JAX wrote it."""
+    """``Mod`` by a positive constant or a size; other numbers as JAX wrote it."""
     view = Op(op.source, op.scope, op.inputs[-2:])
-    return view.emit.Mod(*view.compacts()) if _of_a_size(view) else _inlined(op)
+    if _of_a_size(view):
+        return view.emit.Mod(*view.compacts())
+    return _by_a_size(view) or _inlined(op)
+
+
+def _by_a_size(op: Op) -> str | None:
+    """The remainder of a known number by a size, which JAX takes for 1 at least."""
+    dividend, divisor = op.values(0), op.values(1)
+    if dividend is None or dividend[0] is None or divisor is None or divisor[0] is None:
+        return None
+    low = divisor[0].bounds()[0]
+    if low is None or low < 0:
+        return None
+    x, y = op.compacts()
+    if dividend[0] == -1 and is_positive(divisor[0]):
+        return str(op.emit.Add(y, x))
+    if low == 0:  # of no elements onnxruntime would divide by zero
+        y = op.emit.Max(y, op.scalar(1, 1))
+    return str(op.emit.Mod(x, y))
 
 
 def _of_a_size(op: Op) -> bool:
     dividend, divisor = op.values(0), op.static_ints(1)
     if dividend is None or dividend[0] is None or divisor is None or divisor[0] <= 0:
         return False
-    low = dividend[0].bounds()[0]
-    return low is not None and low >= 0
+    return is_not_negative(dividend[0])
 
 
 def _inlined(op: Op) -> Any:

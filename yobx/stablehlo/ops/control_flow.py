@@ -29,7 +29,10 @@ def convert_if(g: GraphBuilder, op: Op) -> list[Parts]:
 
 @register_stablehlo_op_converter("stablehlo.case", complex_parts="any")
 def convert_case(g: GraphBuilder, op: Op) -> list[Parts]:
-    """Nested ``If``; an index out of range takes the last branch."""
+    """Nested ``If``; an index out of range takes the last branch, a known one its own at once."""
+    known, branches = op.static_ints(0), op.source.regions
+    if known is not None:
+        return op.scope.inline(branches[known[0] if 0 <= known[0] < len(branches) else -1], [])
     return _case(op.scope, op.source, op.x(), list(op.source.regions), 0)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,13 +11,16 @@ import numpy as np
 from yobx.lowering.casts import to_int64
 from yobx.onnx_optim import OptimDim
 from yobx.stablehlo.dims import vector
+from yobx.stablehlo.ir import TensorType, Value
 from yobx.stablehlo.op import Op
-from yobx.stablehlo.positions import counted_positions
+from yobx.stablehlo.positions import Positions, counted_along, index_column, repeated
 from yobx.stablehlo.registry import register_stablehlo_op_converter
-from yobx.stablehlo.spans import strided
+from yobx.stablehlo.spans import moved_span, strided
+from yobx.stablehlo.tensor import full_tensor
 from yobx.xbuilder import GraphBuilder
 
 from .indexing import Plan, inverse, last_starts, start_vectors, window_index
+from .reshaping import reverse
 from .slicing import known_windows, sliced
 
 
@@ -33,17 +37,40 @@ def convert_dynamic_gather(g: GraphBuilder, op: Op) -> str:
     if op.in_type(1).rank == 1 and op.attr("dimension_numbers")["index_vector_dim"] == 0:
         return _one_window(op)
     lengths: list[int] = []
+    cut: dict[int, tuple[int, int]] = {}
     for axis, size in enumerate(values or (None,) * len(sizes)):
         if size is not None and size.is_int():
             lengths.append(size.as_int())
-        elif size is not None and size == sizes[axis]:
-            lengths.append(-1)  # the whole axis
-        else:
-            raise op.unsupported(
-                f"a slice of symbolic size {size} of an axis of size {sizes[axis]}",
-                "Take the axis whole, or a part of it of fixed size.",
-            )
+            continue
+        lengths.append(-1)  # the whole axis
+        if size is None or size != sizes[axis]:
+            cut[axis] = _same_part(op, axis, size)
+    if cut:
+        starts, ends = (np.array(column) for column in zip(*cut.values(), strict=True))
+        shape = tuple(None if i in cut else n for i, n in enumerate(op.in_type().shape))
+        part = full_tensor(
+            sliced(op, list(cut), starts, ends), TensorType(shape, op.in_type().dtype)
+        )
+        op = Op(op.source, op.scope, [part, *op.inputs[1:]])
     return gather(op, tuple(lengths))
+
+
+def _same_part(op: Op, axis: int, count: OptimDim | None) -> tuple[int, int]:
+    """Bounds of a part of symbolic size, which is the same one in all windows."""
+    size, mapped = op.dims(0)[axis], op.attr("dimension_numbers")["start_index_map"]
+    start: OptimDim | None = OptimDim(0)
+    if axis in mapped:
+        column = _column(op, axis)
+        scalar = None if column is None else repeated(column)
+        start = None if scalar is None else op.scope.known_scalar(scalar)
+    if size is not None and start is not None and count is not None:
+        found = moved_span(size, start, count)
+        if found is not None:
+            return found
+    raise op.unsupported(
+        f"a slice of symbolic size {count} of an axis of size {size}",
+        "Take the axis whole, or a part of it of fixed size.",
+    )
 
 
 def _one_window(op: Op) -> str:
@@ -100,31 +127,57 @@ def gather(op: Op, lengths: tuple[int, ...]) -> str:
     return _ordered(op, picked, plan, batch_rank)
 
 
+def _column(op: Op, axis: int) -> Value | None:
+    """The components of all index vectors that belong to an axis of the operand."""
+    numbers = op.attr("dimension_numbers")
+    mapped, at = numbers["start_index_map"], numbers["index_vector_dim"]
+    return index_column(op.source.operands[1], mapped.index(axis), len(mapped), at)
+
+
 def _counted(op: Op, lengths: tuple[int, ...]) -> str | None:
-    """A ``Slice`` for elements at equal distances along one axis, all there are."""
-    numbers, sizes = op.attr("dimension_numbers"), op.dims(0)
-    if len(numbers["start_index_map"]) != 1 or numbers["index_vector_dim"] != 1:
+    """A ``Slice`` for elements at equal distances along some axes, all there are."""
+    numbers, sizes, rank = op.attr("dimension_numbers"), op.dims(0), op.in_type(1).rank
+    dropped = list(numbers["collapsed_slice_dims"])
+    whole = all(n in (-1, sizes[i]) for i, n in enumerate(lengths) if i not in dropped)
+    if not dropped or not whole or numbers["index_vector_dim"] != rank - 1:
         return None
-    axis = numbers["start_index_map"][0]
-    whole = all(n in (-1, sizes[i]) for i, n in enumerate(lengths) if i != axis)
-    kept_in_place = [i for i in range(len(sizes)) if i != axis] == list(numbers["offset_dims"])
-    if list(numbers["collapsed_slice_dims"]) != [axis] or not whole or not kept_in_place:
+    if len(dropped) != rank - 1 or any(axis not in numbers["start_index_map"] for axis in dropped):
         return None
-    found = counted_positions(op.source.operands[1])
-    size, count = sizes[axis], op.dims(1)[0]
-    if found is None or size is None or count is None:
+    batch_out = [i for i in range(op.out_type().rank) if i not in numbers["offset_dims"]]
+    spans: list[tuple[int, int, int] | None] = []
+    backwards: list[int] = []
+    for axis in dropped:
+        column = _column(op, axis)
+        found = None if column is None else counted_along(column)
+        # each axis stays where it is, since all batch axes of the result are met once
+        if found is None or batch_out[found[1]] != axis:
+            return None
+        positions, batch_axis = found
+        spans.append(_strided(op, axis, positions, batch_axis))
+        if spans[-1] is None and positions.backwards:
+            spans[-1] = _strided(op, axis, replace(positions, backwards=False), batch_axis)
+            backwards.append(axis)
+    known = [span for span in spans if span is not None]
+    if len(known) != len(dropped):
         return None
-    start = OptimDim(0) if found.start is None else op.scope.known_scalar(found.start)
-    if start is None:
+    first, last, steps = (np.array(bounds) for bounds in zip(*known, strict=True))
+    made = sliced(op, dropped, first, last, steps)
+    return reverse(op.g, made, backwards) if backwards else made
+
+
+def _strided(
+    op: Op, axis: int, positions: Positions, batch_axis: int
+) -> tuple[int, int, int] | None:
+    """Start, end and step of positions along an axis."""
+    size, count = op.dims(0)[axis], op.dims(1)[batch_axis]
+    start = OptimDim(0) if positions.start is None else op.scope.known_scalar(positions.start)
+    if start is None or size is None or count is None:
         return None
-    step = found.step
-    if found.backwards:
+    step = positions.step
+    if positions.backwards:
         start, step = start + step * (count - 1), -step
     bounds = strided(size, start, step, count)
-    if bounds is None:
-        return None
-    first, last = (np.array([bound]) for bound in bounds)
-    return sliced(op, [axis], first, last, np.array([step]))
+    return None if bounds is None else (*bounds, step)
 
 
 def _plan(op: Op, lengths: tuple[int, ...]) -> tuple[Plan, str, Any]:

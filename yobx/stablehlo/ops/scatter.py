@@ -12,13 +12,17 @@ from yobx.lowering.casts import cast
 from yobx.lowering.legalise import legal
 from yobx.lowering.looping import counted
 from yobx.lowering.scatter import scatter_nd
+from yobx.onnx_optim import OptimDim
 from yobx.stablehlo import ir
 from yobx.stablehlo.op import Op, part_type
+from yobx.stablehlo.positions import counted_along, index_column
 from yobx.stablehlo.regions import monoid, real_form
 from yobx.stablehlo.registry import register_stablehlo_op_converter
+from yobx.stablehlo.spans import fits, is_not_negative
 from yobx.stablehlo.tensor import full_tensor
 from yobx.xbuilder import GraphBuilder
 
+from .block_updates import find_block, updated
 from .indexing import Plan, inverse, last_starts, start_vectors, window_index
 
 if TYPE_CHECKING:
@@ -30,8 +34,18 @@ _BOOL = {"and": "min", "or": "max", "mul": "min", "add": "max"}
 
 @register_stablehlo_op_converter("stablehlo.scatter")
 def convert_scatter(g: GraphBuilder, op: Op) -> list[Any]:
-    """``ScatterND`` with the reduction that the region applies; any other region in a loop."""
+    """``ScatterND`` with the reduction that the region applies; any other region in a loop.
+
+    One block of symbolic size is joined with what is around it.
+    """
     kind = monoid(op.source.regions[0])
+    block = find_block(op) if len(op.inputs) == 3 else None
+    if block is not None:
+
+        def combine(old: str, new: str) -> str:
+            return _combine(op, op.scope, [[old]], [[new]])[0][0]
+
+        return [updated(op, block, None if kind == "second" else combine)]
     if op.out_dtype() == np.bool_:
         kind = _BOOL.get(kind or "", kind)
     if len(op.inputs) != 3 or kind not in _REDUCTIONS:
@@ -211,13 +225,33 @@ def _place(op: Op) -> _Placed | None:
     order = [*plan.indexed, *plan.rest(rank)]
     if order != list(range(rank)):
         x = g.op.Transpose(x, perm=order)
-    starts = start_vectors(op, 1, op.attr("scatter_dimension_numbers")["index_vector_dim"])
-    valid = _valid(op, starts, plan)
+    starts = _known_starts(op, plan)
+    valid = None
+    if starts is None:
+        starts = start_vectors(op, 1, op.attr("scatter_dimension_numbers")["index_vector_dim"])
+        valid = _valid(op, starts, plan)
     if valid is None:
         index = window_index(op, starts, plan, batch_rank)
         return _Placed(plan, x, index, updates, order, has_spare_row=False)
     taller, index = _with_spare_row(op, x, starts, valid=valid, plan=plan, batch_rank=batch_rank)
     return _Placed(plan, taller, index, updates, order, has_spare_row=True)
+
+
+def _known_starts(op: Op, plan: Plan) -> np.ndarray[Any, Any] | None:
+    """Where the only window begins, as constants that count from either end, if it fits."""
+    sizes, values = op.dims(0), op.flat_values(1)
+    if op.in_type(1).rank != 1 or plan.batching or values is None:
+        return None
+    found: list[int] = []
+    for axis, start, count in zip(plan.index_map, values, plan.sizes, strict=True):
+        size = sizes[axis]
+        if size is None or start is None or not fits(size, start, OptimDim(count)):
+            return None
+        place = start if start.is_int() else start - size
+        if not place.is_int():
+            return None
+        found.append(place.as_int())
+    return np.array(found, dtype=np.int64)
 
 
 def _plan(op: Op) -> tuple[Plan, int]:
@@ -257,8 +291,39 @@ def _updates(op: Op, plan: Plan) -> str:
     return name if order == list(range(len(order))) else str(g.op.Transpose(name, perm=order))
 
 
+def _all_fit(op: Op, plan: Plan) -> bool:
+    """Whether all windows lie inside, of which the places are counted."""
+    numbers, sizes = op.attr("scatter_dimension_numbers"), op.dims(0)
+    for component, (axis, count) in enumerate(zip(plan.index_map, plan.sizes, strict=True)):
+        column = index_column(
+            op.source.operands[1], component, len(plan.index_map), numbers["index_vector_dim"]
+        )
+        found = None if column is None else counted_along(column)
+        size = sizes[axis]
+        if found is None or size is None:
+            return False
+        positions, batch_axis = found
+        number = op.dims(1)[batch_axis]
+        start = OptimDim(0)
+        if positions.start is not None:
+            known = op.scope.known_scalar(positions.start)
+            if known is None:
+                return False
+            start = known
+        if number is None:
+            return False
+        end = start + positions.step * (number - 1)
+        # without any position the last one is before the first one, and as good
+        low, high = (start, end) if positions.step > 0 else (end, start)
+        if not (is_not_negative(low) and is_not_negative(size - count - high)):
+            return False
+    return True
+
+
 def _valid(op: Op, starts: Any, plan: Plan) -> Any:
     """Where whole windows lie inside, `(batch..., 1)`; ``None`` if all do for certain."""
+    if not isinstance(starts, np.ndarray) and _all_fit(op, plan):
+        return None
     g, last = op.g, last_starts(op, plan)
     if isinstance(starts, np.ndarray) and isinstance(last, np.ndarray):
         inside = np.all((starts >= 0) & (starts <= last), axis=-1, keepdims=True)

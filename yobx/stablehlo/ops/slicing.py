@@ -12,7 +12,7 @@ from yobx.onnx_optim import OptimDim
 from yobx.stablehlo.dims import dims_of, known_values, vector
 from yobx.stablehlo.op import Op
 from yobx.stablehlo.registry import register_stablehlo_op_converter
-from yobx.stablehlo.spans import moved_span, span, strided
+from yobx.stablehlo.spans import LAST, moved_span, span, strided
 from yobx.stablehlo.tensor import Tensor
 from yobx.xbuilder import GraphBuilder
 
@@ -46,16 +46,17 @@ def convert_real_dynamic_slice(g: GraphBuilder, op: Op) -> Tensor | str:
     if len(spans) == len(axes):
         starts, limits, strides = (np.array(column) for column in zip(*spans, strict=True))
         return sliced(op, axes, starts, limits, strides)
-    if len(axes) == op.in_type().rank:
-        starts, limits, strides = (vector(g, op.x(i)) for i in (1, 2, 3))
-    else:
-        starts, limits, strides = (_picked(g, op.x(i), axes) for i in (1, 2, 3))
-    return str(g.op.Slice(op.x(), starts, limits, np.array(axes), strides))
+    starts, limits, strides = (_picked(op, i, axes) for i in (1, 2, 3))
+    values = bounds[1]
+    if values is not None and all(values[i] is not None and values[i] == sizes[i] for i in axes):
+        limits = np.full(len(axes), LAST)
+    return sliced(op, axes, starts, limits, strides)
 
 
 def sliced(op: Op, axes: list[int], starts: Any, limits: Any, strides: Any = None) -> str:
-    """Emit a ``Slice`` whose bounds are constants."""
-    steps = () if strides is None or set(strides.tolist()) == {1} else (strides,)
+    """Emit a ``Slice`` with as many inputs as it needs."""
+    is_plain = isinstance(strides, np.ndarray) and set(strides.tolist()) == {1}
+    steps = () if strides is None or is_plain else (strides,)
     return str(op.g.op.Slice(op.x(), starts, limits, np.array(axes), *steps))
 
 
@@ -81,12 +82,20 @@ def _is_whole(axis: int, sizes: Any, bounds: Any) -> bool:
     )
 
 
-def _picked(g: GraphBuilder, name: str, axes: list[int]) -> Any:
-    values = known_values(g, name)
+def _picked(op: Op, operand: int, axes: list[int]) -> Any:
+    """Some elements of a vector of bounds."""
+    g, made = op.g, op.source.operands[operand].owner
+    values = known_values(g, op.x(operand))
     picked = [values[i] if values is not None else None for i in axes]
     if all(v is not None and v.is_int() for v in picked):
         return np.array([v.as_int() for v in picked if v is not None])
-    return to_int64(g, g.op.Gather(name, np.array(axes)))
+    if len(axes) == op.in_type().rank:
+        return vector(g, op.x(operand))
+    is_joined = made is not None and made.name == "stablehlo.concatenate"
+    if made is not None and is_joined and all(p.tensor.shape == (1,) for p in made.operands):
+        pieces = [op.scope.get(made.operands[i])[0].full(g, op.scope.lineage) for i in axes]
+        return to_int64(g, pieces[0] if len(pieces) == 1 else g.op.Concat(*pieces, axis=0))
+    return to_int64(g, g.op.Gather(op.x(operand), np.array(axes)))
 
 
 def clamped_starts(op: Op, first: int, room: list[Any]) -> Any:

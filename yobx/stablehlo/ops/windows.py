@@ -16,6 +16,7 @@ from yobx.stablehlo import ir
 from yobx.stablehlo.op import Op
 from yobx.stablehlo.regions import is_identity, monoid, real_form
 from yobx.stablehlo.registry import register_stablehlo_op_converter
+from yobx.stablehlo.spans import same_size
 from yobx.stablehlo.tensor import Tensor, full_tensor
 from yobx.xbuilder import GraphBuilder
 
@@ -140,8 +141,13 @@ def _run_axis(op: Op) -> tuple[int, bool]:
     padding = op.flat_values(6) or (None,) * (2 * rank)
     axis = next((i for i, v in enumerate(window) if v is None or not v.is_int()), 0)
     size = sizes[axis]
-    sides = [p is not None and size is not None and p == size - 1 for p in padding[2 * axis :][:2]]
-    if size is None or window[axis] != size or sides not in ([True, False], [False, True]):
+    width = window[axis]
+    sides = [
+        p is not None and size is not None and same_size(p, size - 1)
+        for p in padding[2 * axis :][:2]
+    ]
+    is_whole = size is not None and width is not None and same_size(width, size)
+    if not is_whole or sides not in ([True, False], [False, True]):
         raise op.unsupported(f"windows {window}, padding {padding}", "Fix the sizes of the window.")
     return axis, sides[1]
 
