@@ -12,7 +12,7 @@ from yobx.lowering.shapes import shape_of
 from yobx.onnx_optim import OptimDim
 from yobx.xbuilder import GraphBuilder
 
-__all__ = ["Dims", "dims_of", "known_values", "reshape_to", "shape_vector", "vector"]
+__all__ = ["Dims", "dims_of", "known_values", "reshape_to", "shape_vector", "size_scalar", "vector"]
 
 Dims = tuple[OptimDim | None, ...]
 
@@ -56,25 +56,45 @@ def shape_vector(g: GraphBuilder, name: str, lineage: Sequence[GraphBuilder] = (
     values = known_values(g, name)
     if values is None or all(v is not None and v.is_int() for v in values):
         return vector(g, name)
-    sources = [(x, dims_of(b, x)) for b in lineage or (g,) for x in b.input_names]
-    parts: list[Any] = []
+    parts = _read_sizes(g, values, lineage or (g,))
+    if parts is None:
+        return to_int64(g, name)
+    return parts[0] if len(parts) == 1 else g.op.Concat(*_joined_numbers(parts), axis=0)
+
+
+def size_scalar(g: GraphBuilder, size: OptimDim | None, lineage: Sequence[GraphBuilder]) -> Any:
+    """One size as an int64 scalar for an ONNX input, ``None`` if no input has it."""
+    if size is not None and size.is_int():
+        return np.array(size.as_int())
+    parts = _read_sizes(g, (size,), lineage)
+    return None if parts is None else g.op.Squeeze(parts[0], np.array([0]))
+
+
+def _read_sizes(g: GraphBuilder, values: Dims, lineage: Sequence[GraphBuilder]) -> list[Any] | None:
+    """Arrays and ``Shape`` of inputs which are the sizes when they are joined."""
+    sources = [(x, dims_of(b, x)) for b in lineage for x in b.input_names]
+    plan: list[tuple[int, int, str] | int] = []
     at = 0
     while at < len(values):
         value = values[at]
         if value is not None and value.is_int():
-            count = 1
-            parts.append(np.array([value.as_int()]))
-        else:
-            found = max((_run(values[at:], x, sizes) for x, sizes in sources), default=None)
-            if found is None or not found[0]:
-                return to_int64(g, name)
-            count, start, source = found
-            start = -start
-            is_rest = start + count == len(dims_of(g, source))
-            end = None if is_rest else start + count
-            parts.append(shape_of(g, source, start, end))
-        at += count
-    return parts[0] if len(parts) == 1 else g.op.Concat(*_joined_numbers(parts), axis=0)
+            plan.append(value.as_int())
+            at += 1
+            continue
+        found = max((_run(values[at:], x, sizes) for x, sizes in sources), default=None)
+        if found is None or not found[0]:
+            return None
+        plan.append(found)
+        at += found[0]
+    parts: list[Any] = []
+    for piece in plan:
+        if isinstance(piece, int):
+            parts.append(np.array([piece]))
+            continue
+        count, start, source = piece[0], -piece[1], piece[2]
+        is_rest = start + count == len(dims_of(g, source))
+        parts.append(shape_of(g, source, start, None if is_rest else start + count))
+    return parts
 
 
 def _run(values: Dims, source: str, sizes: Dims) -> tuple[int, int, str]:

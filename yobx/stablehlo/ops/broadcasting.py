@@ -8,7 +8,7 @@ import numpy as np
 
 from yobx.lowering.casts import cast
 from yobx.stablehlo import ir
-from yobx.stablehlo.dims import known_values
+from yobx.stablehlo.dims import known_values, size_scalar
 from yobx.stablehlo.op import Op
 from yobx.stablehlo.registry import register_stablehlo_op_converter
 from yobx.stablehlo.spans import same_size
@@ -51,7 +51,11 @@ def convert_iota(g: GraphBuilder, op: Op) -> Tensor:
     if size is not None:
         row: Any = g.make_initializer(None, np.arange(size).astype(kind.dtype))
     else:
-        row = g.op.Range(np.array(0), cast(g, _size(op, axis), np.int64), np.array(1))
+        values = known_values(g, op.x())
+        stop = size_scalar(g, None if values is None else values[axis], op.scope.lineage)
+        if stop is None:
+            stop = cast(g, _size(op, axis), np.int64)
+        row = g.op.Range(np.array(0), stop, np.array(1))
         row = cast(g, row, kind.dtype)
     after = kind.rank - 1 - axis
     if after:
