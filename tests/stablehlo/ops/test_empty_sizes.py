@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import ml_dtypes
 import numpy as np
 import pytest
+from jax import lax
 
 from yobx.jax import to_onnx
 from yobx.verification import check_conversion
@@ -28,6 +29,24 @@ def test_reductions(function: Callable[..., Any], size: int) -> None:
     x = normal(size, 3)
     got = next(iter(Session(model).run({"x": x}).values.values()))
     np.testing.assert_array_equal(got, np.asarray(function(x > 0, axis=0)))
+
+
+@pytest.mark.parametrize("word", ["and", "or", "xor"])
+@pytest.mark.parametrize("dtype", ["int32", "uint8", "int64"])
+@pytest.mark.parametrize("axes", [(0,), (0, 1)])
+def test_reductions_of_bits(word: str, dtype: str, axes: tuple[int, ...]) -> None:
+    combine = getattr(lax, f"bitwise_{word}")
+    start = np.array(-1 if word == "and" else 0).astype(dtype)
+
+    def function(x: Any) -> Any:
+        return lax.reduce(x, x.dtype.type(start), combine, axes)
+
+    x = np.arange(12).reshape(4, 3).astype(dtype)
+    model = to_onnx(function, (x,), dynamic_shapes=({0: "n"},))
+    for size in (0, 1, 4):
+        part = jnp.asarray(x[:size])  # of 32 bits for 64
+        got = next(iter(Session(model).run({"x": np.asarray(part)}).values.values()))
+        np.testing.assert_array_equal(got, np.asarray(function(part)))
 
 
 @pytest.mark.parametrize(("batch", "size"), [(2, 4), (0, 4), (2, 1), (2, 0)])

@@ -18,6 +18,7 @@ from yobx.xbuilder import GraphBuilder
 _REDUCTIONS = {"add": "Sum", "mul": "Prod", "max": "Max", "min": "Min"}
 #: XLA rounds a half-precision result after every element; a loop over more would be too slow.
 _ROUNDED = 1024
+_NEUTRAL = {"or": 0, "xor": 0, "and": -1}
 _BOOL = {"or": "max", "and": "min", "max": "max", "min": "min", "mul": "min", "add": "max"}
 
 
@@ -125,10 +126,22 @@ def _fold(op: Op, axes: tuple[int, ...]) -> list[tuple[Tensor, ...]]:
     for values, initial in zip(op.parts[:count], op.parts[count:], strict=True):
         for value, start in zip(values, initial, strict=True):
             row = _rows(op, value.full(g, op.scope.lineage), axes, kept)
-            rows.append(row)
             shape = g.op.Shape(row, start=1, end=1 + len(kept))
+            rows.append(_not_empty(op, row, shape, axes))
             starts.append(op.emit.Expand(start.compact, shape))
     return _scan(op, starts, rows)
+
+
+def _not_empty(op: Op, row: str, shape: str, axes: tuple[int, ...]) -> str:
+    """Rows with a neutral one before them: ``Scan`` takes one at least, and there may be none."""
+    neutral = _NEUTRAL.get(monoid(op.source.regions[0]) or "") if len(op.inputs) == 2 else None
+    may_be_empty = any(op.in_type().shape[axis] is None for axis in axes)
+    if neutral is None or not may_be_empty or op.in_type().dtype.kind not in "iu":
+        return row
+    one = np.array([1])
+    element = np.array(neutral).astype(op.in_type().dtype)
+    first = op.emit.Expand(element, op.g.op.Concat(one, shape, axis=0))
+    return str(op.emit.Concat(first, row, axis=0))
 
 
 def _rows(op: Op, name: str, axes: tuple[int, ...], kept: list[int]) -> str:
