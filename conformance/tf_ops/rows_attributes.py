@@ -177,6 +177,7 @@ ELEMENTS = [
                          ("quint8", "MIN_FIRST"), ("quint8", "SCALED"))),
 ]  # fmt: skip
 SQUARE = Arg("float32", ("n", 3, 3), values=(4, 1, 0.5, 2, -5, 1, 1, 0.25, 3))
+COMPLEX_SQUARE = Arg("float32", (2, 3, 3))
 BANDS = Arg("float32", ("n", 3, 4))
 PAIR: dict[str, Any] = {"x": M, "y": Arg("float32", ("n", 3, 3))}
 MATRICES = [
@@ -198,6 +199,12 @@ MATRICES = [
     Row("SparseTensorDenseMatMul", {"a_indices": [[0, 1], [2, 0]], "a_shape": [3, 3],
         "a_values": Arg("float32", (2,)), "b": Arg("float32", (3, 3))}, **SUMS),
     Row("MatrixSolve", {"matrix": SQUARE, "rhs": Arg("float32", ("n", 3, 2))}, **SUMS),
+    *(Row("MatrixSolve", {"matrix": COMPLEX_SQUARE, "rhs": Arg("float32", (2, 3, 2))},
+          {"T": kind, "adjoint": flag}, tag=f"{kind}-{flag}", **SUMS)
+      for kind in ("complex64", "complex128") for flag in (False, True)),
+    *(Row("MatrixInverse", {"input": COMPLEX_SQUARE}, {"T": kind, "adjoint": flag},
+          tag=f"{kind}-{flag}", **SUMS)
+      for kind in ("complex64", "complex128") for flag in (False, True)),
     *(Row("MatrixDiagPartV3", {"input": Arg("float32", shape), "k": k, "padding_value": 7},
           tag=f"{shape[1:]}{k}", **ONE)
       for shape in (("n", 3, 4), ("n", 5, 2), ("n", "m", "k"))

@@ -164,6 +164,14 @@ PAIRED = [
         ("Shape", {"input": X}, {}),
         ("ShapeN", {"input": [X, X]}, {}),
         ("Size", {"input": X}, {}),
+        ("Fill", {"dims": [2, 3], "value": Arg("float32", ())}, {}),
+        ("BroadcastTo", {"input": Arg("float32", (1, 3)), "shape": [4, 3]}, {}),
+        ("ZerosLike", {"x": X}, {}),
+        ("OnesLike", {"x": X}, {}),
+        ("MatrixDiagV2", {"diagonal": X, "k": 1, "num_rows": -1, "num_cols": -1,
+         "padding_value": 7}, {}),
+        ("MatrixDiagV3", {"diagonal": X, "k": 1, "num_rows": -1, "num_cols": -1,
+         "padding_value": 7}, {}),
     )
 ]  # fmt: skip
 COUNTED = [

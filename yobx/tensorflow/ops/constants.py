@@ -12,7 +12,7 @@ from yobx.lowering.dtypes import numpy_dtype
 from yobx.lowering.legalise import legal
 from yobx.lowering.transcendental import in_float32
 from yobx.tensorflow.ops import _complex
-from yobx.tensorflow.ops._complex import with_complex
+from yobx.tensorflow.ops._complex import COMPLEX, by_parts, with_complex
 from yobx.tensorflow.ops._op import ALL, MOVABLE, out_dtype
 from yobx.tensorflow.register import register_tf_op_converter
 from yobx.xbuilder import GraphBuilder
@@ -61,16 +61,20 @@ def convert_nothing(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op
     return ""
 
 
-@register_tf_op_converter(("ZerosLike", "OnesLike"), dtypes=MOVABLE)
+@register_tf_op_converter(("ZerosLike", "OnesLike"), dtypes=(*MOVABLE, *COMPLEX))
 def convert_like(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """Zeros or ones of the shape of a tensor."""
     value = 0 if op.type == "ZerosLike" else 1
-    fill = np.array(value, numpy_dtype(out_dtype(op)))
+    if op.outputs[0].dtype.is_complex:
+        fill = np.array([value, 0], op.outputs[0].dtype.real_dtype.as_numpy_dtype)
+    else:
+        fill = np.array(value, numpy_dtype(out_dtype(op)))
     shape = shapes.shape_of(g, op.inputs[0].name)
     return str(legal(g).Expand(fill, shape, outputs=outputs[:1], name=op.name))
 
 
-@register_tf_op_converter(("Fill", "BroadcastTo"), dtypes=ALL)
+@register_tf_op_converter(("Fill", "BroadcastTo"), dtypes=(*ALL, *COMPLEX))
+@by_parts
 def convert_fill(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """A value broadcast to a shape."""
     value, shape = (0, 1) if op.type == "BroadcastTo" else (1, 0)

@@ -6,11 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from yobx.lowering import complex as pairs
 from yobx.lowering import shapes
 from yobx.lowering.casts import cast
+from yobx.lowering.complex_matrices import embedded
 from yobx.lowering.diagonals import row_minus_column, zero_like
 from yobx.lowering.layout import matrix_transpose
 from yobx.lowering.linalg import cholesky, eliminate, identity_like, solve
+from yobx.tensorflow.ops._complex import COMPLEX, with_complex
 from yobx.tensorflow.ops._op import attr, rank, require_constant, unsupported
 from yobx.tensorflow.register import register_tf_op_converter
 from yobx.xbuilder import GraphBuilder
@@ -35,7 +38,33 @@ def _flipped(g: GraphBuilder, op: Any, x: str) -> str:
     return matrix_transpose(g, x) if bool(attr(op, "adjoint", False)) else x
 
 
-@register_tf_op_converter(("MatrixInverse", "BatchMatrixInverse"), dtypes=_KINDS)
+def _complex_solution(g: GraphBuilder, op: Any, b: tuple[str, str] | None, output: str) -> str:
+    """Emit the solution for the right side ``b``, the inverse without one.
+
+    A complex matrix is a real one of twice the size; its transpose is that of the adjoint.
+    """
+    a = _flipped(g, op, embedded(g, pairs.parts(g, op.inputs[0].name)))
+    if b is None:
+        one = identity_like(g, pairs.parts(g, op.inputs[0].name)[0])
+        b = one, str(g.op.Sub(one, one))
+    found = solve(g, a, str(g.op.Concat(*b, axis=-2)))
+    real, imaginary = g.op.Split(found, axis=-2, num_outputs=2, outputs=2)
+    return pairs.pack(g, real, imaginary, [output])
+
+
+def complex_inverse(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+    """Inverse matrices."""
+    return _complex_solution(g, op, None, outputs[0])
+
+
+def complex_solve(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+    """Solutions of linear systems."""
+    return _complex_solution(g, op, pairs.parts(g, op.inputs[1].name), outputs[0])
+
+
+@register_tf_op_converter("MatrixInverse", dtypes=(*_KINDS, *COMPLEX))
+@register_tf_op_converter("BatchMatrixInverse", dtypes=_KINDS)
+@with_complex(complex_inverse)
 def convert_inverse(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """Inverse matrices."""
     x = _flipped(g, op, _wide(g, op, 0))
@@ -62,7 +91,8 @@ def convert_log_determinant(
     return outputs[0]
 
 
-@register_tf_op_converter("MatrixSolve", dtypes=_KINDS)
+@register_tf_op_converter("MatrixSolve", dtypes=(*_KINDS, *COMPLEX))
+@with_complex(complex_solve)
 def convert_solve(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """Solutions of linear systems."""
     a = _flipped(g, op, _wide(g, op, 0))

@@ -19,6 +19,7 @@ from yobx.lowering.diagonals import (
     zero_like,
 )
 from yobx.lowering.legalise import legal
+from yobx.tensorflow.ops._complex import COMPLEX, by_parts
 from yobx.tensorflow.ops._op import (
     ALL,
     MOVABLE,
@@ -101,7 +102,8 @@ def _band(g: GraphBuilder, op: Any, index: int) -> Band:
     return Band(int(k[0]), int(k[-1]), left_above=above == "LEFT", left_below=below == "LEFT")
 
 
-@register_tf_op_converter(("MatrixDiagV2", "MatrixDiagV3"), dtypes=ALL)
+@register_tf_op_converter(("MatrixDiagV2", "MatrixDiagV3"), dtypes=(*ALL, *COMPLEX))
+@by_parts
 def convert_matrix_diag_v3(
     g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any
 ) -> str:
