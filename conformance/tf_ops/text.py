@@ -189,16 +189,25 @@ RAGGED = [
 
 
 FORMATS = [
+    *(
+        Case(
+            f"format-{kind}-{summarize}",
+            lambda x, summarize=summarize: tf.strings.format(
+                "a {} b {}", [x, x[0]], "{}", summarize
+            ),
+            (Arg(kind, (2, 7)),),
+        )
+        for kind in (
+            *("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
+            *("bool", "string"),
+        )
+        for summarize in (3, -1)
+    ),
     Case(
-        f"format-{kind}-{summarize}",
-        lambda x, summarize=summarize: tf.strings.format("a {} b {}", [x, x[0]], "{}", summarize),
-        (Arg(kind, (2, 7)),),
-    )
-    for kind in (
-        *("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
-        *("bool", "string"),
-    )
-    for summarize in (3, -1)
+        "format-placeholder",
+        lambda x: tf.strings.format("{}: %% or %%", [x, x[0]], "%%", 1),
+        (Arg("int32", (4, 3)),),
+    ),
 ]
 
 
