@@ -1,4 +1,4 @@
-"""Squeezing without axes, where sizes are open."""
+"""Squeezing without axes and orders of axes, where sizes are open."""
 
 from __future__ import annotations
 
@@ -34,3 +34,16 @@ def test_a_size_that_is_one_when_the_model_runs_is_squeezed() -> None:
 
     found = run(squeezed, x, {0: "n"}, x[:1], x[:0])
     assert [shape.tolist() for shape in found] == [[4, 3], [3], [0, 3]]
+
+
+def test_an_order_of_axes_that_is_chosen_by_a_size() -> None:
+    weights = np.random.default_rng(1).normal(size=(3, 4)).astype(np.float32)
+
+    def function(x: Any) -> Any:
+        return tf.vectorized_map(lambda row: tf.linalg.matvec(tf.constant(weights), row), x)
+
+    x = np.random.default_rng(0).normal(size=(5, 4)).astype(np.float32)
+    sizes = x, x[:1], x[:0]
+    for got, rows in zip(run(function, x, {0: "n"}, *sizes[1:]), sizes, strict=True):
+        assert got.shape == (len(rows), 3)
+        np.testing.assert_allclose(got, rows @ weights.T, rtol=1e-5, atol=1e-6)

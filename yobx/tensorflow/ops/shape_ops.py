@@ -79,10 +79,33 @@ def convert_reshape(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op
 @register_tf_op_converter(("Transpose", "ConjugateTranspose"), dtypes=(*ALL, *COMPLEX))
 @with_complex(_complex.transpose)
 def convert_transpose(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
-    """Permutation of the axes."""
-    order = require_constant(g, op, 1, "perm")
-    perm = [int(p) % max(len(order), 1) for p in order]
-    return str(g.op.Transpose(op.inputs[0].name, perm=perm, outputs=outputs[:1], name=op.name))
+    """Permutation of the axes, or one of two, as ``tf.vectorized_map`` writes some products."""
+    orders = [constant(g, op, 1)]
+    source = op.inputs[1].op
+    choice = source if source.type in ("Select", "SelectV2") else None
+    if orders[0] is None and choice is not None and choice.inputs[0].shape.rank == 0:
+        orders = [constant(g, choice, i) for i in (1, 2)]
+    if any(order is None for order in orders):
+        orders = [require_constant(g, op, 1, "perm")]
+    perms = [[int(p) % max(order.size, 1) for p in order] for order in orders if order is not None]
+    if choice is None or all(perm == perms[0] for perm in perms):
+        x = op.inputs[0].name
+        return str(g.op.Transpose(x, perm=perms[0], outputs=outputs[:1], name=op.name))
+    branches = []
+    for perm in perms:
+        branch = g.subgraph(g.unique_name("branch"), inputs=[])
+        turned = branch.op.Transpose(op.inputs[0].name, perm=perm)
+        branch.make_tensor_output(branch.unique_name("turned"), source=turned)
+        branches.append(branch)
+    return str(
+        g.op.If(
+            choice.inputs[0].name,
+            then_branch=branches[0],
+            else_branch=branches[1],
+            outputs=outputs[:1],
+            name=op.name,
+        )
+    )
 
 
 @register_tf_op_converter("ExpandDims", dtypes=(*ALL, *COMPLEX))
