@@ -1,0 +1,156 @@
+"""Numbers of the tolerance table that no other test measures again.
+
+Each is measured against float64 here, and must have some room and not much: a number that is too
+small refuses right conversions, one that is ten times too wide proves nothing.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Sequence
+from importlib.resources import files
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import onnx
+import pytest
+from numpy.typing import NDArray
+from onnx import TensorProto, helper, numpy_helper
+
+from yobx.jax import to_onnx
+from yobx.verification.factorisations import Values, equally_good
+from yobx.verification.runner import Session
+from yobx.verification.tolerances import load_tolerances
+
+Array = NDArray[Any]
+TABLE = load_tolerances()
+ROW: dict[str, Any] = tomllib.loads(
+    files("yobx.verification").joinpath("tolerances.toml").read_text(encoding="utf-8")
+)["factorisation"]
+
+# ---- factorisations ------------------------------------------------------------------------------
+
+
+def needed(
+    name: str, params: Any, operands: Sequence[Array], results: Sequence[Array], other: Any
+) -> float:
+    """The smallest factor with which every one of some results is accepted, within 5 %."""
+    values = Values({f"v{i}": a for i, a in enumerate(other)})
+    free = len(FREE.get(name, results))
+
+    def accepted(factor: float) -> bool:
+        found = equally_good(name, params, operands, results, values=values, factor=factor)
+        kept = zip(found or (), results, strict=False)
+        return sum(a is not b for a, b in kept) == free
+
+    low, high = 2.0**-12, 64.0
+    assert accepted(high), f"{name}: other factors"
+    while high > 1.05 * low:
+        middle = float(np.sqrt(low * high))
+        low, high = (low, middle) if accepted(middle) else (middle, high)
+    return high
+
+
+#: Results that may differ, where not all may.
+FREE = {"lu": [0]}
+SOLVED = {
+    "left_side": True,
+    "lower": True,
+    "transpose_a": False,
+    "conjugate_a": False,
+    "unit_diagonal": False,
+}
+KINDS: dict[str, tuple[Callable[[Any], Any], Any]] = {
+    "eigh": (lambda a: jnp.linalg.eigh(a)[::-1], {"lower": True}),
+    "svd": (lambda a: _turned(jnp.linalg.svd(a, full_matrices=False)), {}),
+    "qr": (lambda a: jnp.linalg.qr(a), {}),
+    "cholesky": (jnp.linalg.cholesky, {}),
+    "lu": (jax.lax.linalg.lu, {}),
+    "triangular_solve": (
+        lambda a: jax.lax.linalg.triangular_solve(a, jnp.ones_like(a), left_side=True, lower=True),
+        SOLVED,
+    ),
+}
+
+
+def _turned(made: Any) -> Any:
+    u, s, v = made
+    return s, u, v
+
+
+def _matrices(name: str, size: int, seed: int) -> Array:
+    rng = np.random.default_rng(seed)
+    a = rng.standard_normal((3, size, size)).astype(np.float32)
+    if name == "eigh":
+        return a + np.swapaxes(a, -1, -2)
+    if name == "cholesky":
+        return (a @ np.swapaxes(a, -1, -2) / size + np.eye(size, dtype=np.float32)).astype(a.dtype)
+    return a + np.float32(4.0) * np.eye(size, dtype=np.float32) if "solve" in name else a
+
+
+def measured_factor(name: str) -> float:
+    """What right conversions of matrices of some sizes need."""
+    function, params = KINDS[name]
+    worst = 0.0
+    for size in (1, 2, 5, 16, 40):
+        a = _matrices(name, size, 0)
+        model = to_onnx(function, (jnp.asarray(a),))
+        (given,) = (value.name for value in model.graph.input)
+        session = Session(model)
+        for seed in range(4):
+            a = _matrices(name, size, seed)
+            results = [np.asarray(r) for r in jax.tree.leaves(function(jnp.asarray(a)))]
+            operands = [a, np.ones_like(a)] if name == "triangular_solve" else [a]
+            other = list(session.run({given: a}).values.values())
+            worst = max(worst, needed(name, params, operands, results, other[::-1]))
+    return worst
+
+
+def test_the_factor_of_factorisations_has_room_and_not_much() -> None:
+    seen = {name: measured_factor(name) for name in KINDS}
+    worst = max(seen.values())
+    assert worst <= 1.1 * ROW["measured"] <= 1.65 * worst, seen
+    assert 1.5 * worst <= TABLE.factorisation <= 8.0 * worst, seen
+
+
+# ---- Fourier transforms --------------------------------------------------------------------------
+
+
+def _fourier(size: int, kind: str) -> onnx.ModelProto:
+    attributes = {} if kind == "plain" else {kind: 1}
+    parts = 1 if kind == "onesided" else 2
+    axis = numpy_helper.from_array(np.array(1, np.int64), "axis")
+    node = helper.make_node("DFT", ["x", "", "axis"], ["y"], **attributes)
+    given, result = (
+        helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
+        for name, shape in (("x", ["B", size, parts]), ("y", ["B", None, 2]))
+    )
+    graph = helper.make_graph([node], "fourier", [given], [result], [axis])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
+
+
+def _error_of_fourier(size: int, kind: str) -> float:
+    """Root mean square of the error, times the unit, steps and norm that the noise is told in."""
+    session = Session(_fourier(size, kind))
+    errors = []
+    for seed in range(3):
+        parts = 1 if kind == "onesided" else 2
+        x = np.random.default_rng(seed).standard_normal((4, size, parts)).astype(np.float32)
+        wide = x[..., 0].astype(np.float64) + (1j * x[..., 1] if parts == 2 else 0.0)
+        made = {"onesided": np.fft.rfft, "inverse": np.fft.ifft, "plain": np.fft.fft}[kind](wide)
+        truth = np.stack([made.real, made.imag], -1)
+        reach = np.linalg.norm(wide, axis=-1) / (size if kind == "inverse" else 1)
+        error = session.run({"x": x}).values["y"] - truth
+        errors.append(error / (2.0**-24 * np.log2(size) * reach[:, None, None]))
+    return float(np.sqrt(np.mean(np.square(errors))))
+
+
+@pytest.mark.parametrize("kind", ["onesided", "inverse", "plain"])
+def test_the_noise_of_a_fourier_transform_is_its_error(kind: str) -> None:
+    """Of powers of two, which are not computed in a wider type."""
+    seen = [_error_of_fourier(size, kind) for size in (64, 256, 1024, 8192)]
+    deviation = TABLE.noise["contraction"] / np.sqrt(3.0)  # of a uniform number
+    assert max(seen) <= 1.25 * deviation, seen  # three deviations are allowed
+    assert deviation <= 2.0 * min(seen), seen
