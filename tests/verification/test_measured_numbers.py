@@ -16,10 +16,13 @@ import jax.numpy as jnp
 import numpy as np
 import onnx
 import pytest
+import tensorflow as tf
 from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
+import yobx.tensorflow
 from yobx.jax import to_onnx
+from yobx.verification import check_conversion
 from yobx.verification.factorisations import Values, equally_good
 from yobx.verification.runner import Session
 from yobx.verification.tolerances import load_tolerances
@@ -154,3 +157,64 @@ def test_the_noise_of_a_fourier_transform_is_its_error(kind: str) -> None:
     deviation = TABLE.noise["contraction"] / np.sqrt(3.0)  # of a uniform number
     assert max(seen) <= 1.25 * deviation, seen  # three deviations are allowed
     assert deviation <= 2.0 * min(seen), seen
+
+
+# ---- sums in 16 bits -----------------------------------------------------------------------------
+
+W = (np.random.default_rng(9).standard_normal((2, 2, 2, 5, 4)) * 0.3).astype(np.float16)
+#: Shape of the input, weights, function of both.
+SUMS: dict[str, tuple[tuple[int, ...], Array, Callable[[Any, Any], Any]]] = {
+    "Conv3D": ((2, 6, 6, 6, 5), W, lambda x, w: tf.nn.conv3d(x, w, [1] * 5, "VALID")),
+    "Conv2DBackpropInput": (
+        (2, 4, 4, 4),
+        W[0],
+        lambda x, w: tf.nn.conv2d_transpose(x, w, (2, 8, 8, 5), 2, "SAME"),
+    ),
+    "DepthwiseConv2dNative": (
+        (2, 8, 8, 5),
+        W.reshape(4, 2, 5, 4)[:, :, :, :1],
+        lambda x, w: tf.nn.depthwise_conv2d(x, w, [1] * 4, "VALID"),
+    ),
+    "Conv2D": ((2, 8, 8, 5), W[0], lambda x, w: tf.nn.conv2d(x, w, 1, "VALID")),
+    "MatMul": ((40, 5), W[0, 0, 0], lambda x, w: x @ w),
+}
+
+
+def _narrow_error(name: str) -> float:
+    """Root mean square of the error of the source, in ``u |A|·|B|``, after one rounding."""
+    shape, w, function = SUMS[name]
+    x = np.random.default_rng(0).standard_normal(shape).astype(np.float16)
+    truth = function(tf.constant(x, tf.float64), tf.constant(w, tf.float64)).numpy()
+    size = function(*(tf.constant(np.abs(a), tf.float64) for a in (x, w))).numpy()
+    error = function(tf.constant(x), tf.constant(w)).numpy() - truth.astype(np.float16)
+    return float(np.sqrt(np.mean(np.square(error.astype(np.float64) / (2.0**-11 * size)))))
+
+
+@pytest.mark.parametrize("name", SUMS)
+def test_which_operations_add_up_in_16_bits(name: str) -> None:
+    deviation = TABLE.noise["contraction"] / np.sqrt(3.0)
+    if name in TABLE.narrow_sums:
+        assert deviation / 2.0 <= _narrow_error(name) <= 1.1 * deviation
+    else:
+        assert _narrow_error(name) < 0.05
+    assert TABLE.narrow_sums <= SUMS.keys()
+
+
+@pytest.mark.parametrize("name", sorted(TABLE.narrow_sums))
+def test_sums_in_16_bits_agree_and_a_wrong_weight_does_not(name: str) -> None:
+    shape, w, function = SUMS[name]
+    wrong = w.copy()
+    wrong.flat[::3] *= np.float16(1.1)
+    for seed in range(5):
+        x = np.random.default_rng(seed).standard_normal(shape).astype(np.float16)
+        right, other = (
+            tf.function(lambda v, c=c: function(v, c), autograph=False) for c in (w, wrong)
+        )
+        report = check_conversion(right, (x,), dynamic_shapes={}, seed=seed, localize=False)
+        assert report.passed, report.text()
+        if not seed:
+            model = yobx.tensorflow.to_onnx(other, (x,), dynamic_shapes={})
+            faulty = check_conversion(
+                model, (x,), reference=lambda v, f=right: f(v).numpy(), localize=False
+            )
+            assert faulty.failed_phase == "values"

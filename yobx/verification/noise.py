@@ -120,6 +120,8 @@ class _Noise:
         if label == "contraction" and not low:
             unit = self._unit(original, self.dtypes[outputs[0]])
             after += self._condition_noise(node, outputs[0], unit)
+        elif label == "contraction" and computed is original and self._adds_narrowly(node):
+            after += self._narrow_condition_noise(node, outputs[0])
         else:
             for name in outputs:
                 ulp = self._width(label, self.dtypes[name])
@@ -193,6 +195,27 @@ class _Noise:
             *self._spread(f"{output}__rounded", noise, 0.0, width, self.dtypes[output]),
             helper.make_node("Mul", [condition, noise], [error]),
             helper.make_node("Add", [f"{output}__rounded", error], [output]),
+        ]
+
+    def _adds_narrowly(self, node: onnx.NodeProto) -> bool:
+        """Whether the source adds up in the 16 bits it is given."""
+        facts = {prop.key: prop.value for prop in node.metadata_props}
+        return facts.get("yobx.op", "") in self.tolerances.narrow_sums
+
+    def _narrow_condition_noise(self, node: onnx.NodeProto, output: str) -> list[onnx.NodeProto]:
+        """Noise of a sum whose every step is rounded to 16 bits; computed in float32."""
+        dtype, wide = self.dtypes[output], int(TensorProto.FLOAT)
+        width = self.tolerances.noise["contraction"] * _UNIT[dtype] * self.amplification
+        nodes, condition = self._reach(node, output)
+        value, size, noise, error, total = (self._name(output) for _ in range(5))
+        return [
+            *nodes,
+            helper.make_node("Cast", [f"{output}__rounded"], [value], to=wide),
+            helper.make_node("Cast", [condition], [size], to=wide),
+            *self._spread(value, noise, 0.0, width, wide),
+            helper.make_node("Mul", [size, noise], [error]),
+            helper.make_node("Add", [value, error], [total]),
+            helper.make_node("Cast", [total], [output], to=dtype),
         ]
 
     def _reach(self, node: onnx.NodeProto, output: str) -> tuple[list[onnx.NodeProto], str]:

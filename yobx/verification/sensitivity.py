@@ -7,7 +7,8 @@ the standard deviation that rounding explains:
 
 * rounded, transcendental: ``v * (1 + noise)``;
 * contraction: ``v + noise * op(|A|, |B|)``, the condition-aware bound, by the same operator on
-    absolute values; more for ``Resize`` in a large image, whose coordinates are rounded;
+    absolute values; more for ``Resize`` in a large image, whose coordinates are rounded; of 16 bits
+    relative to the result, but for operations of which the source adds up in 16 bits;
 * composite (softmax, normalisations, recurrent cells): noise on every float input and on the
 output;
 * exact operators pass the noise of their inputs on;

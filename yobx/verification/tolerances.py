@@ -75,6 +75,7 @@ class Tolerances:
             machine epsilon and Frobenius norm of the matrix.
         noise: Noise amplitude by class, in `u`.
         narrow_noise: The same in types of 16 bits, of those classes where it differs.
+        narrow_sums: Operations of the source that add up in the 16 bits they are given.
         runs: Noisy runs for each binding.
         elementwise: Measured standard deviations allowed for an element.
         inside: Factor on it for values that only tell where a fault is.
@@ -94,6 +95,7 @@ class Tolerances:
     factorisation: float
     noise: Mapping[str, float]
     narrow_noise: Mapping[str, float]
+    narrow_sums: frozenset[str]
     runs: int
     elementwise: float
     inside: float
@@ -233,8 +235,9 @@ def _parse(data: Mapping[str, Any]) -> Tolerances:
         },
         factor=float(data["class"]["contraction"]["factor"]),
         factorisation=float(data["factorisation"]["factor"]),
-        noise={k: float(value) for k, value in model["noise"].items() if k != "narrow"},
+        noise={k: float(v) for k, v in model["noise"].items() if not isinstance(v, dict)},
         narrow_noise={k: float(value) for k, value in model["noise"]["narrow"].items()},
+        narrow_sums=frozenset(model["noise"]["narrow_sums"]["operations"]),
         runs=int(model["runs"]),
         elementwise=float(model["elementwise"]),
         inside=float(model["inside"]),
