@@ -13,6 +13,7 @@ from pytest_yobx.entries import Entry, EntryError, expand, interpret
 from pytest_yobx.expected import scale_of
 from pytest_yobx.marked import FIXTURES, is_model_function
 from pytest_yobx.options import Settings
+from pytest_yobx.telling import alone
 
 __all__ = [
     "ModelItem",
@@ -98,7 +99,7 @@ class ModelItem(pytest.Item):
         from yobx.errors import VerificationError
 
         if isinstance(excinfo.value, (VerificationError, EntryError, pytest.UsageError)):
-            return str(excinfo.value)
+            return alone(excinfo)
         # From where the user's code begins; the frames before are pytest's and ours.
         excinfo.traceback = excinfo.traceback.filter(_is_foreign)
         if not excinfo.traceback:  # none of it ran: a syntax error says where it is itself

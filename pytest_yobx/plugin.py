@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from pytest_yobx import collection, expected, marked, options, results
+from pytest_yobx import collection, expected, marked, options, results, telling
 from pytest_yobx.baseline import read_report
 from pytest_yobx.cases import cases_for
 from pytest_yobx.expectations import Book, load
@@ -188,6 +188,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     """A check that is known to crash is left out; one that is run again starts anew."""
     if results.begin(item):
         collection.cells_of(item.config).forget()
+        telling.forget(item)
     expected.skip_if_told(item)
 
 
@@ -228,6 +229,7 @@ def pytest_runtest_makereport(
     report = yield
     found = results.payloads_of(item)
     expected.judge_report(item, report, found)
+    telling.shorten(item, call, report, found)
     told = report.when == "call" or (report.when == "setup" and not report.passed)
     if collection.is_check(item) and (told or report.failed):
         setattr(report, results.PAYLOAD, json.dumps({"reports": found}))

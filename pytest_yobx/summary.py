@@ -12,6 +12,7 @@ from pytest_yobx.baseline import SCHEMA
 from pytest_yobx.cases import shown_path
 from pytest_yobx.options import Settings
 from pytest_yobx.results import GOOD, Collected, Row, short_name
+from pytest_yobx.telling import failures
 from pytest_yobx.verdict import Verdict, judge
 from yobx.words import counted
 
@@ -135,6 +136,8 @@ def show(reporter: Any, config: pytest.Config, collected: Collected, settings: S
             "result",
         )
         _write_table(reporter, header, table, [row.outcome for row in rows])
+    for line in failures(rows):
+        reporter.write_line(line, red=True)
     for line in _warnings(rows):
         reporter.write_line(line, yellow=True)
     verdict = config.stash.get(_VERDICT, Verdict())

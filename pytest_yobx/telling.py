@@ -1,0 +1,137 @@
+"""What pytest's own output says of a failing check: in full once, the decisive words first."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from pytest_yobx.results import GOOD, Row, short_name
+
+__all__ = ["alone", "brief", "failures", "forget", "shorten"]
+
+_TOLD = pytest.StashKey[dict[tuple[str, ...], str]]()
+# A number that stands alone: sizes, indices and errors are others under each binding.
+_NUMBER = re.compile(r"(?<![\w.])-?\d+(\.\d+)?(e[-+]?\d+)?(?![\w])")
+
+_RULE = re.compile(r"[^.]*\. Received[^:]*: ?(?:.*?, which raised )?")
+_MOST = 200
+
+
+def brief(report: Mapping[str, Any]) -> str:
+    """One line: phase, value and operation, then the model.
+
+    Args:
+        report: JSON form of a report that did not pass.
+
+    Returns:
+        ``values: %h MatMul ← Dense, tower/dense (model.py:12); model tower``.
+    """
+    phase = str(report["failed_phase"]) or "nothing compared"
+    return f"{phase}: {_what(report, phase)}; model {report['model_name']}"
+
+
+def _what(report: Mapping[str, Any], phase: str) -> str:
+    found = report["localization"]
+    if phase == "values" and found and found["value"]:
+        origin = ", ".join(filter(None, (found["source_op"], found["layer"])))
+        line = f" ({found['user_line']})" if found["user_line"] else ""
+        return f"%{found['value']} {found['op_type']}{f' ← {origin}' * bool(origin)}{line}"
+    wrong = next((o for o in report["outputs"] if o["outcome"] == "failed"), None)
+    if phase == "values" and wrong:
+        return f"output {wrong['name']}, {wrong['wrong']} of {wrong['elements']} elements"
+    refuted = report["shapes"]["mismatches"]
+    if phase in {"shapes", "shape-match"} and refuted:
+        first = refuted[0]
+        return f"%{first['value']} declared {first['static']}, runs as {first['runtime']}"
+    said = [message for p in report["phases"] if p["name"] == phase for message in p["messages"]]
+    words = " ".join(" ".join(said).split())
+    rule = _RULE.match(words)  # what was received decides; the rule it breaks is told above
+    words = words[rule.end() :] if rule else words
+    return f"{words[:_MOST]}…" if len(words) > _MOST else words or "no output"
+
+
+def failures(rows: Sequence[Row]) -> list[str]:
+    """A line for each different failure of a run, for narrow terminals and long names of files."""
+    told: dict[tuple[str, ...], tuple[str, list[str]]] = {}
+    for row in rows:
+        wrong = [report for report in row.reports if not report["passed"]]
+        if wrong and row.outcome not in GOOD:
+            first = brief(wrong[-1]), list[str]()
+            told.setdefault(_signature(wrong[-1]), first)[1].append(short_name(row.nodeid))
+    return [
+        f"{what}: {names[0]}" + (f" and {len(names) - 1} more" if len(names) > 1 else "")
+        for what, names in told.values()
+    ]
+
+
+def _signature(report: Mapping[str, Any]) -> tuple[str, ...]:
+    """What makes two failures the same one under other sizes."""
+    phase, found = str(report["failed_phase"]), report["localization"]
+    told = [m for p in report["phases"] if p["outcome"] == "failed" for m in p["messages"]]
+    if phase == "values" and found and found["value"]:
+        told = [found["value"], found["node"], found["verdict"]]
+    named = (str(report[key]) for key in ("model_name", "opset", "precision"))
+    return (phase, *named, *dict.fromkeys(_NUMBER.sub("#", message) for message in told))
+
+
+def _owner(item: pytest.Item) -> str:
+    """A test without the cell of the matrix it is."""
+    callspec = getattr(item, "callspec", None)
+    parameters = {} if callspec is None else dict(callspec.params)
+    parameters.pop("yobx_case", None)
+    return item.nodeid.partition("[")[0] + (repr(parameters) if parameters else "")
+
+
+def _sizes(report: Mapping[str, Any]) -> str:
+    ran = [b for b in report["bindings"] if b["ran"]] or report["bindings"]
+    words = (", ".join(f"{k}={v}" for k, v in b["sizes"].items()) or b["label"] for b in ran)
+    return "; ".join(words)
+
+
+def shorten(
+    item: pytest.Item,
+    call: pytest.CallInfo[None],
+    report: pytest.TestReport,
+    found: Sequence[Mapping[str, Any]],
+) -> None:
+    """Gives a failure its line in the short summary; one that was told already is one line.
+
+    Args:
+        item: The test.
+        call: What it raised.
+        report: Its report, which is changed.
+        found: JSON form of the reports of its checks.
+    """
+    from yobx.errors import VerificationError
+
+    error = call.excinfo.value if call.excinfo is not None else None
+    wrong = [known for known in found if not known["passed"]]
+    crash = getattr(report.longrepr, "reprcrash", None)  # a text is of an entry of expectations
+    if not report.failed or not wrong or crash is None or not isinstance(error, VerificationError):
+        return
+    failing = wrong[-1]
+    told = item.config.stash.setdefault(_TOLD, {})
+    first = told.setdefault((_owner(item), *_signature(failing)), item.nodeid)
+    if first != item.nodeid:
+        words = f"yobx: {failing['failed_phase']}: as above, {_sizes(failing)}"
+        line = VerificationError(f"{words} (in full: {short_name(first)})")
+        again = pytest.ExceptionInfo.from_exception(line.with_traceback(error.__traceback__))
+        report.longrepr = alone(again)
+        crash = report.longrepr.reprcrash
+    if crash is not None:
+        crash.message = brief(failing)
+
+
+def alone(excinfo: pytest.ExceptionInfo[BaseException]) -> Any:
+    """The message of an exception without its traceback, in a form that has a place."""
+    return excinfo.getrepr(style="value", chain=False, tbfilter=False)
+
+
+def forget(item: pytest.Item) -> None:
+    """What a test told before it is run again was not shown."""
+    told = item.config.stash.get(_TOLD, {})
+    for key in [key for key, first in told.items() if first == item.nodeid]:
+        del told[key]

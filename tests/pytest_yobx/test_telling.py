@@ -1,0 +1,104 @@
+"""How pytest itself tells of failing checks."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.pytest_yobx.support import run, write_repository
+
+pytest_plugins = ["pytester"]
+
+OWN = """
+import pytest
+from fake_framework import Model, X
+
+@pytest.mark.parametrize("name", ["one", "two"])
+def test_own(assert_converts, yobx_case, name): assert_converts(Model("values", name=name), (X,))
+"""
+
+
+def summary(result):
+    lines = result.stdout.lines
+    start = next(i for i, line in enumerate(lines) if "short test summary info" in line)
+    return lines[start + 1 : -1]
+
+
+@pytest.fixture
+def narrow(pytester):
+    """A terminal of 80 columns that is nobody's build."""
+    pytester._monkeypatch.setenv("COLUMNS", "80")
+    for name in ("CI", "BUILD_NUMBER"):
+        pytester._monkeypatch.delenv(name, raising=False)
+
+
+def test_a_failure_is_told_in_full_once(pytester):
+    write_repository(pytester, ["wrong", "shapes"])
+    result = run(pytester, "--yobx")
+    result.assert_outcomes(failed=6)
+    text = result.stdout.str()
+    assert text.count("VALUES differ") == 1
+    assert text.count("shape inference finds a contradiction") == 1
+    for name, phase in (("wrong", "values"), ("shapes", "shapes")):
+        assert f"yobx: {phase}: as above, B=7 (in full: zoo:{name}[primes])" in result.stdout.lines
+        assert f"yobx: {phase}: as above, B=1 (in full: zoo:{name}[primes])" in result.stdout.lines
+
+
+def test_other_models_and_other_failures_are_told_in_full(pytester):
+    write_repository(pytester, [])
+    pytester.makepyfile(test_own=OWN)
+    result = run(pytester, "--yobx")
+    result.assert_outcomes(failed=6)
+    text = result.stdout.str()
+    assert text.count("VALUES differ") == 2
+    assert text.count("as above") == 4
+    assert "yobx: values: as above, B=1 (in full: test_own[primes-two])" in result.stdout.lines
+
+
+def test_what_was_expected_was_not_told(pytester):
+    write_repository(pytester, ["wrong"])
+    (pytester.path / "known.toml").write_text(
+        "schema = 1\n[[expect]]\ncase = 'zoo:wrong[primes]'\nphase = 'values'\nreason = 'x'\n"
+    )
+    result = run(pytester, "--yobx", "--yobx-expectations", "known.toml")
+    result.assert_outcomes(failed=2, passed=1, xfailed=1)
+    assert result.stdout.str().count("VALUES differ") == 1
+    assert "yobx: values: as above, B=1 (in full: zoo:wrong[primes2])" in result.stdout.lines
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "1")])
+def test_the_short_summary_begins_with_what_decides(pytester, narrow, workers):
+    write_repository(pytester, ["wrong", "shapes", "convert"])
+    pytester.makepyfile(test_own=OWN)
+    result = run(pytester, "--yobx", "--yobx-bindings", "ones,primes", *workers)
+    assert [line for line in summary(result) if "own" not in line] == [
+        "FAILED pyproject.toml::zoo:wrong[ones] - values: %h MatMul ← FakeOp, net/dens...",
+        "FAILED pyproject.toml::zoo:wrong[primes] - values: %h MatMul ← FakeOp, net/de...",
+        "FAILED pyproject.toml::zoo:shapes[ones] - shapes: %y declared [S, B], runs as...",
+        "FAILED pyproject.toml::zoo:shapes[primes] - shapes: %y declared [S, B], runs ...",
+        "FAILED pyproject.toml::zoo:convert[ones] - convert: no converter for FakeOp <...",
+    ]
+    own = [line for line in summary(result) if "own" in line]
+    assert (
+        own[0] == "FAILED test_own.py::test_own[ones-one] - values: %h MatMul ← FakeOp, net/dens..."
+    )
+
+
+def test_each_failure_has_a_line_after_the_table(pytester):
+    write_repository(pytester, ["wrong", "shapes"])
+    pytester.makepyfile(
+        more="""
+        def raising():
+            from yobx.errors import TraceError
+            raise TraceError("A model must run. Received: net, which raised KeyError: no 'w'.")
+        """
+    )
+    pytester.makepyprojecttoml(
+        '[tool.pytest.ini_options]\nyobx_models = ["zoo:wrong", "zoo:shapes", "more:raising"]\n'
+    )
+    result = run(pytester, "--yobx")
+    lines = result.stdout.lines
+    assert {
+        "values: %h MatMul ← FakeOp, net/dense; model zoo:wrong: zoo:wrong[ones] and 2 more",
+        "shapes: %y declared [S, B], runs as [1, 3]; model zoo:shapes: zoo:shapes[ones] and 2 more",
+    } <= set(lines)
+    assert any(line.startswith("import: KeyError: no 'w'.") for line in lines)
