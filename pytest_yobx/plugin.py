@@ -16,6 +16,7 @@ from pytest_yobx.baseline import read_report
 from pytest_yobx.cases import cases_for
 from pytest_yobx.expectations import Book, load
 from pytest_yobx.shards import Attendance, shares
+from pytest_yobx.writable import refuse_unwritable
 
 _COLLECTED = pytest.StashKey[results.Collected]()
 _BASELINE = pytest.StashKey[dict[str, Any] | None]()
@@ -46,6 +47,9 @@ def pytest_configure(config: pytest.Config) -> None:
     )
     settings = options.read_settings(config)
     collection.remember(config, settings)
+    planning = config.getoption("collectonly", False) or hasattr(config, "workerinput")
+    if settings.active and not planning:
+        refuse_unwritable(settings)
     collected = config.stash[_COLLECTED] = results.Collected()
     before = read_report(config.rootpath / settings.baseline) if settings.baseline else None
     config.stash[_BASELINE] = before

@@ -14,6 +14,7 @@ from pytest_yobx.options import Settings
 from pytest_yobx.results import GOOD, Collected, Row, short_name
 from pytest_yobx.telling import failures
 from pytest_yobx.verdict import Verdict, judge
+from pytest_yobx.writable import report_file
 from yobx.words import counted
 
 __all__ = ["as_data", "conclude", "show"]
@@ -78,20 +79,17 @@ def _write(config: pytest.Config, data: dict[str, Any], settings: Settings) -> s
     kinds = [kind for kind in settings.report if kind != "none"]
     if not kinds:
         return ""
-    stem = "report"
-    if settings.shard is not None:
-        stem += f"-{settings.shard[0]}of{settings.shard[1]}"
     try:
         settings.folder.mkdir(parents=True, exist_ok=True)
         ignore = settings.folder / ".gitignore"
         if not ignore.exists():
             ignore.write_text("*\n", encoding="utf-8")
         if "json" in kinds:
-            target = settings.folder / f"{stem}.json"
+            target = report_file(settings, "json")
             target.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
             lines.append(f"json report  {shown_path(target).rstrip('/')}")
         if "html" in kinds:
-            target = settings.folder / f"{stem}.html"
+            target = report_file(settings, "html")
             target.write_text(_page(data), encoding="utf-8")
             lines.append(f"html report  {shown_path(target).rstrip('/')}")
     except OSError as error:

@@ -231,32 +231,65 @@ def test_passing_checks_leave_no_artifacts_unless_asked(pytester):
     assert len([p for p in (pytester.path / ".yobx").iterdir() if p.is_dir()]) == 3
 
 
-def test_an_unwritable_folder_does_not_hide_the_result(pytester):
-    write_repository(pytester, ["wrong"])
-    (pytester.path / "taken").write_text("a file")
-    result = run(pytester, "--yobx", "--yobx-artifacts", "taken", "--yobx-bindings", "primes")
+@pytest.mark.parametrize(
+    ("folder", "more"), [("taken", ()), ("taken/x", ()), ("taken/x", ("--yobx-report", "none"))]
+)
+def test_an_unwritable_folder_is_refused_before_the_run(pytester, folder, more):
+    write_repository(pytester, ["good"])
+    taken = pytester.path / "taken"
+    taken.write_text("a file")
+    result = run(pytester, "--yobx", "--yobx-artifacts", folder, *more)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(
+        [
+            f"ERROR: yobx: reports and artifacts cannot be written to {pytester.path / folder}: "
+            f"Not a directory: {taken}. Give another folder with --yobx-artifacts DIR, or the ini "
+            "value yobx_artifacts"
+        ]
+    )
+    assert run(pytester, "--yobx", "--yobx-artifacts", folder, "--collect-only").ret == 0
+
+
+def test_a_report_that_is_a_folder_is_refused_before_the_run(pytester):
+    write_repository(pytester, ["good"])
+    (pytester.path / ".yobx" / "report.json").mkdir(parents=True)
+    result = run(pytester, "--yobx", "-n", "1")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*cannot be written to *: Is a directory: *report.json. *"])
+    html = run(pytester, "--yobx", "--yobx-report", "html", "--yobx-bindings", "ones")
+    html.assert_outcomes(passed=1)
+
+
+SPOILED = """
+from pathlib import Path
+from fake_framework import Model, X
+
+def wrong():
+    Path("reports").write_text("a file")
+    return Model("values"), (X,)
+"""
+
+
+def test_a_folder_that_goes_meanwhile_does_not_hide_the_result(pytester):
+    write_repository(pytester, [])
+    pytester.makepyfile(more=SPOILED)
+    pytester.makepyprojecttoml('[tool.pytest.ini_options]\nyobx_models = ["more:wrong"]\n')
+    result = run(pytester, "--yobx", "--yobx-artifacts", "reports", "--yobx-bindings", "primes")
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["*artifacts could not be written*", "*reports could not be*"])
+    result.stdout.fnmatch_lines(
+        ["*artifacts could not be written*", "*reports could not be written to *This run is red."]
+    )
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
 
 
 def test_a_report_that_is_missing_is_red(pytester):
-    write_repository(pytester, ["good"])
-    (pytester.path / "taken").write_text("a file")
-    result = run(pytester, "--yobx", "--yobx-artifacts", "taken/x", "--yobx-bindings", "primes")
+    write_repository(pytester, [])
+    pytester.makepyfile(more=SPOILED.replace('"values"', ""))
+    pytester.makepyprojecttoml('[tool.pytest.ini_options]\nyobx_models = ["more:wrong"]\n')
+    result = run(pytester, "--yobx", "--yobx-artifacts", "reports", "--yobx-bindings", "primes")
     result.assert_outcomes(passed=1)
-    result.stdout.fnmatch_lines(["*reports could not be written to *taken*This run is red."])
+    result.stdout.fnmatch_lines(["*reports could not be written to *This run is red."])
     assert result.ret == pytest.ExitCode.TESTS_FAILED
-    none = run(
-        pytester,
-        "--yobx",
-        "--yobx-artifacts",
-        "taken/x",
-        "--yobx-report",
-        "none",
-        "--yobx-bindings",
-        "primes",
-    )
-    assert none.ret == pytest.ExitCode.OK
 
 
 def test_what_stands_in_the_text_is_not_shown_as_a_traceback_too(pytester):
