@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import glob
 import importlib
-import importlib.util
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -93,23 +92,21 @@ class Entry:
     def _from_path(self, path: Path) -> Loaded:
         if path.suffix != ".onnx":
             return Loaded(path)
-        companion = path.with_name(f"{path.stem}_reference.py")
+        from yobx.cli.load import companion_of, load_with_reference  # as `yobx check`
+        from yobx.errors import ArgumentError
+
+        companion = companion_of(path)
         if not companion.is_file():
             raise EntryError(
                 f"yobx_models entry {self.target!r}: an .onnx file is compared with its original. "
                 "Write "
                 f"{companion.name} beside it, with a function reference(*inputs) over numpy arrays."
             )
-        spec = importlib.util.spec_from_file_location(f"yobx_reference_{path.stem}", companion)
-        if spec is None or spec.loader is None:
-            raise EntryError(f"{companion} cannot be imported.")
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-        if not callable(getattr(module, "reference", None)):
-            raise EntryError(f"{companion}: it must define a function reference(*inputs).")
-        inputs = getattr(module, "inputs", None)
-        args = inputs() if callable(inputs) else None
-        return Loaded(path, args, {"reference": module.reference})
+        try:
+            found = load_with_reference(path)
+        except ArgumentError as error:
+            raise EntryError(str(error)) from error
+        return Loaded(found.model, found.args, found.options)
 
 
 def interpret(value: Any, where: str) -> Loaded:

@@ -119,8 +119,8 @@ def shorten(
         words = f"yobx: {failing['failed_phase']}: as above, {_sizes(failing)}"
         line = VerificationError(f"{words} (in full: {short_name(first)})")
         again = pytest.ExceptionInfo.from_exception(line.with_traceback(error.__traceback__))
-        report.longrepr = alone(again)
-        crash = report.longrepr.reprcrash
+        report.longrepr = short = alone(again)
+        crash = short.reprcrash
     if crash is not None:
         crash.message = brief(failing)
 

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 
 from yobx.cli.console import Screen
-from yobx.cli.parser import build_parser
+from yobx.cli.parser import build_parser, parse
 
 __all__ = ["main"]
 
@@ -22,10 +22,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns:
         The exit code, see :class:`yobx.cli.outcome.ExitCode`.
     """
-    parser = build_parser()
-    options = parser.parse_args(argv)
+    options = parse(sys.argv[1:] if argv is None else argv)
     if options.command is None:
-        parser.print_help(sys.stderr)
+        build_parser().print_help(sys.stderr)
         return 2
     from yobx.cli.outcome import Boundary, ExitCode
 

@@ -19,6 +19,7 @@ __all__ = [
     "ShapeContradictionError",
     "ShapeError",
     "TraceError",
+    "UnreadableModelError",
     "UnsupportedAttributeError",
     "UnsupportedDtypeError",
     "UnsupportedOpError",
@@ -64,6 +65,10 @@ class GraphError(YobxError):
 
 class InvalidModelError(YobxError):
     """An ONNX model handed in is malformed: unreadable, cyclic, or with a missing input."""
+
+
+class UnreadableModelError(InvalidModelError, ArgumentError):
+    """A file is there and holds no whole model of its kind: it is cut off, corrupt, or another."""
 
 
 class ShapeError(YobxError):

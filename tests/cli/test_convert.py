@@ -169,7 +169,7 @@ def test_errors_of_a_jax_function_are_those_of_jax(
     ("arguments", "code", "message"),
     [
         (["missing.keras"], ExitCode.USAGE, "missing.keras"),
-        (["no_such_module:model"], ExitCode.MODEL, "No module named 'no_such_module'"),
+        (["no_such_module:model"], ExitCode.USAGE, "There is no module 'no_such_module'"),
         (["model.keras", "--dynamic", "absent:0=b"], ExitCode.USAGE, "features"),
         (["model.keras", "--dynamic", "features:7=b"], ExitCode.USAGE, "7"),
         (["model.keras", "--opset", "3"], ExitCode.USAGE, "--opset"),

@@ -58,3 +58,36 @@ def test_options_are_written_in_full(capsys: pytest.CaptureFixture[str]) -> None
     assert "unrecognized arguments: --outputs-as y" in capsys.readouterr().err
     whole = ["convert", "m.pb", "-o", "x.onnx", "--outputs-as-nchw", "y"]
     assert build_parser().parse_args(whole).outputs_as_nchw == "y"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ["chek"],
+            "there is no command 'chek'. Did you mean check? Commands: convert, check, infer, ops",
+        ),
+        (["stats"], "there is no command 'stats'. Commands: convert, check, infer, ops"),
+        (
+            ["convert", "m.keras", "--outptu", "x"],
+            "unknown option --outptu. Did you mean --output? All options: yobx convert --help",
+        ),
+        (
+            ["check", "m.keras", "--dyn=x"],
+            "unknown option --dyn. Did you mean --dynamic? All options: yobx check --help",
+        ),
+        (["infer", "m.onnx", "--zzz"], "unknown option --zzz. All options: yobx infer --help"),
+        (["infer", "a", "b"], "one argument too many: b. All options: yobx infer --help"),
+        (
+            ["--versoin"],
+            "unknown option --versoin. Did you mean --version? All options: yobx --help",
+        ),
+    ],
+)
+def test_unknown_names_end_in_known_ones(
+    capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
+) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main(arguments)
+    assert caught.value.code == ExitCode.USAGE
+    assert capsys.readouterr().err.splitlines()[-1].partition("error: ")[2] == message

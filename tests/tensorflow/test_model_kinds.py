@@ -11,7 +11,7 @@ import pytest
 import tensorflow as tf
 
 from tests.tensorflow.helpers import agree, data, dims, names_of
-from yobx.errors import ArgumentError, ConversionError
+from yobx.errors import ArgumentError, ConversionError, UnreadableModelError
 from yobx.tensorflow import to_onnx
 
 
@@ -262,8 +262,11 @@ def test_keras_file_with_code_needs_permission(tmp_path: Path) -> None:
 def test_broken_files(tmp_path: Path) -> None:
     (tmp_path / "model.keras").write_bytes(b"no archive")
     (tmp_path / "model.txt").write_text("text")
-    with pytest.raises(ArgumentError, match="Keras cannot load"):
+    (tmp_path / "model.h5").write_bytes(b"no archive")
+    with pytest.raises(UnreadableModelError, match=r"is a zip archive.*, 10 bytes"):
         to_onnx(tmp_path / "model.keras")
+    with pytest.raises(UnreadableModelError, match="Keras cannot load"):
+        to_onnx(tmp_path / "model.h5")
     with pytest.raises(ArgumentError, match="another file"):
         to_onnx(tmp_path / "model.txt")
     with pytest.raises(ArgumentError, match=r"saved_model\.pb"):

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from yobx.cli.console import Screen
+from yobx.cli.files import refuse_unwritable
+from yobx.cli.load import companion_of
 from yobx.cli.outcome import ExitCode
 from yobx.cli.source import prepare
 from yobx.cli.specs import parse_bindings
@@ -36,6 +38,9 @@ def run(options: argparse.Namespace, screen: Screen) -> ExitCode:
         The exit code.
     """
     bindings = parse_bindings(options.bind or ())
+    for option, name in (("json", options.json), ("html", options.html)):
+        if name and name != "-":
+            refuse_unwritable(Path(name), option)
     with screen.stage(f"loading {options.model}"):
         source = prepare(options)
     from yobx.verification import run_check
@@ -61,7 +66,22 @@ def run(options: argparse.Namespace, screen: Screen) -> ExitCode:
         from pytest_yobx.html import render_page
 
         Path(options.html).write_text(render_page([report]), encoding="utf-8")
+    asked = report.phase("import").error_type == ArgumentError.__name__
+    if asked and Path(options.model).is_file() and "reference" not in source.options:
+        _tell_reference(Path(options.model), screen)
     return exit_code(report)
+
+
+def _tell_reference(path: Path, screen: Screen) -> None:
+    """Say what an ONNX model is compared with, and where that is written."""
+    if path.suffix != ".onnx":
+        return
+    screen.error(
+        f"{path} has nothing to be compared with",
+        f"write {companion_of(path)} with a function reference(*inputs) over numpy arrays, and, if "
+        "inputs are not to be made from the signature, inputs() that returns a tuple of them; for "
+        f"its shapes alone: yobx infer {path}",
+    )
 
 
 def tell_open_sizes(

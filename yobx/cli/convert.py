@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from yobx.cli.check import describe, exit_code, tell_open_sizes
 from yobx.cli.console import Screen
+from yobx.cli.files import refuse_unwritable
 from yobx.cli.outcome import ExitCode
 from yobx.cli.source import as_options, prepare
 from yobx.cli.values import describe_value
@@ -32,8 +33,7 @@ def run(options: argparse.Namespace, screen: Screen) -> ExitCode:
         The exit code.
     """
     output = Path(options.output)
-    if not output.parent.is_dir():
-        raise ArgumentError(f"No such folder: {output.parent}.", argument="output")
+    refuse_unwritable(output, "output")
     layout = {
         name: [item.strip() for item in getattr(options, name).split(",")]
         for name in ("inputs_as_nchw", "outputs_as_nchw")

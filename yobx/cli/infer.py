@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from yobx.cli.console import Screen
+from yobx.cli.files import refuse_unwritable
 from yobx.cli.outcome import ExitCode
 from yobx.cli.values import ValueRow, rows
 from yobx.errors import ArgumentError, ShapeContradictionError, ShapeError
@@ -32,7 +33,10 @@ def run(options: argparse.Namespace, screen: Screen) -> ExitCode:
     """
     path = Path(options.model)
     if not path.is_file():
-        raise ArgumentError(f"No such file: {path}.", argument="model")
+        what = "An ONNX model is a file, not a folder" if path.is_dir() else "No such file"
+        raise ArgumentError(f"{what}: {path}.", argument="model")
+    if options.output:
+        refuse_unwritable(Path(options.output), "output")
     if options.explain is not None:
         return _explain(path, options.explain, screen)
     from yobx.onnx_optim import infer_shapes

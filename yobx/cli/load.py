@@ -13,7 +13,7 @@ from typing import Any
 
 from yobx.errors import ArgumentError
 
-__all__ = ["Loaded", "interpret", "is_factory", "load"]
+__all__ = ["Loaded", "companion_of", "interpret", "is_factory", "load", "load_with_reference"]
 
 
 @dataclass(frozen=True)
@@ -65,6 +65,34 @@ def load(target: str, *, is_jax: bool = False) -> Loaded:
     return Loaded(target)
 
 
+def companion_of(path: Path) -> Path:
+    """``model_reference.py`` beside ``model.onnx``: the file with what it is compared with."""
+    return path.with_name(f"{path.stem}_reference.py")
+
+
+def load_with_reference(path: Path) -> Loaded:
+    """Read what an ONNX file is compared with.
+
+    Args:
+        path: An ``.onnx`` file with a companion, see `companion_of`.
+
+    Returns:
+        The path, with the function ``reference`` of the companion and what its ``inputs`` gives.
+
+    Raises:
+        ArgumentError: If the companion defines no such function.
+    """
+    companion = companion_of(path)
+    module = _import_file(companion)
+    if not callable(getattr(module, "reference", None)):
+        raise ArgumentError(
+            f"{companion}: it must define a function reference(*inputs).", argument="model"
+        )
+    inputs = getattr(module, "inputs", None)
+    args = inputs() if callable(inputs) else None
+    return Loaded(path, args, {"reference": module.reference})
+
+
 def _what_is_wrong(path: Path) -> str:
     if path.suffix == ".py":
         return "which is a Python file: its name is followed by that of the function"
@@ -99,8 +127,20 @@ def _import(name: str) -> Any:
     if "" not in sys.path:
         sys.path.insert(0, "")
     if not name.endswith(".py"):
-        return importlib.import_module(name)
-    path = Path(name)
+        try:
+            return importlib.import_module(name)
+        except ModuleNotFoundError as error:
+            if error.name is None or not f"{name}.".startswith(f"{error.name}."):
+                raise  # of another module that this one needs
+            raise ArgumentError(
+                f"There is no module {error.name!r}. Received: {name!r}. It is looked for in the "
+                "current folder and among the installed packages.",
+                argument="model",
+            ) from error
+    return _import_file(Path(name))
+
+
+def _import_file(path: Path) -> Any:
     spec = importlib.util.spec_from_file_location(path.stem, path)
     if spec is None or spec.loader is None or not path.is_file():
         raise ArgumentError(f"No such file: {path}.", argument="model")

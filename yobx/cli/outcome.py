@@ -7,7 +7,13 @@ import traceback
 from types import TracebackType
 
 from yobx.cli.console import Screen
-from yobx.errors import ArgumentError, InternalError, VerificationError, YobxError
+from yobx.errors import (
+    ArgumentError,
+    InternalError,
+    UnreadableModelError,
+    VerificationError,
+    YobxError,
+)
 
 __all__ = ["Boundary", "ExitCode"]
 
@@ -92,6 +98,7 @@ class Boundary:
 
 # The first class that fits decides the exit code; these messages already say what to try.
 _OWN: tuple[tuple[type[YobxError], ExitCode], ...] = (
+    (UnreadableModelError, ExitCode.MODEL),
     (ArgumentError, ExitCode.USAGE),
     (VerificationError, ExitCode.DIFFERENCE),
     (InternalError, ExitCode.INTERNAL),

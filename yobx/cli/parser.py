@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import re
+from collections.abc import Sequence
 
 from yobx import __version__
 
-__all__ = ["build_parser"]
+__all__ = ["COMMANDS", "build_parser", "parse"]
 
 _EXAMPLES = """\
 examples:
@@ -42,12 +44,59 @@ MODEL is one of
 """
 
 
+COMMANDS = ("convert", "check", "infer", "ops")
+
+
+def parse(arguments: Sequence[str]) -> argparse.Namespace:
+    """Read the command line; a name that does not exist ends in one that does.
+
+    Args:
+        arguments: The command line without the name of the program.
+
+    Returns:
+        What was asked for.
+
+    Raises:
+        SystemExit: With code 2 and the reason on the error stream, if it cannot be read.
+    """
+    parser, commands = _build()
+    first = arguments[0] if arguments else ""
+    if first[:1] not in {"", "-"} and first not in commands:
+        parser.error(
+            f"there is no command {first!r}.{_nearest(first, COMMANDS)} "
+            f"Commands: {', '.join(COMMANDS)}"
+        )
+    command = commands.get(first, parser)
+    known = re.findall(r"(?<![\w-])--[a-z][a-z-]+", command.format_help())
+    for name in (text.partition("=")[0] for text in arguments if text.startswith("--")):
+        if name not in {*known, "--"}:  # before argparse misses what was meant by it
+            hint = _nearest(name, known)
+            command.error(f"unknown option {name}.{hint} All options: {command.prog} --help")
+    options, more = parser.parse_known_args(arguments)
+    if more:
+        command.error(f"one argument too many: {more[0]}. All options: {command.prog} --help")
+    return options
+
+
+def _nearest(name: str, known: Sequence[str]) -> str:
+    import difflib
+
+    longer = [word for word in known if word.startswith(name)]
+    near = longer or difflib.get_close_matches(name, known, n=1)
+    return f" Did you mean {near[0]}?" if near else ""
+
+
 def build_parser() -> argparse.ArgumentParser:
     """Build the parser of ``yobx``.
 
     Returns:
         A parser whose result has ``command``: the name of the command, or ``None``.
     """
+    return _build()[0]
+
+
+def _build() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParser]]:
+    """The parser, and that of each command."""
     parser = argparse.ArgumentParser(
         prog="yobx",
         description="Convert Keras, TensorFlow and JAX models to ONNX, and check the result.",
@@ -61,7 +110,7 @@ def build_parser() -> argparse.ArgumentParser:
     _add_check(commands)
     _add_infer(commands)
     _add_ops(commands)
-    return parser
+    return parser, dict(commands.choices)
 
 
 _Commands = argparse._SubParsersAction  # the type has no public name

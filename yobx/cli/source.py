@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from yobx.cli.load import Loaded, load
+from yobx.cli.load import Loaded, companion_of, load, load_with_reference
 from yobx.cli.specs import InputSpec, parse_dynamic, parse_opset
 from yobx.errors import ArgumentError
 
@@ -106,6 +107,10 @@ def _load(options: argparse.Namespace) -> Loaded:
         for name, value in (("graph-inputs", inputs), ("graph-outputs", outputs)):
             if value:
                 raise ArgumentError(f"--{name} belongs to --graphdef.", argument="graphdef")
+        path = Path(options.model)
+        is_onnx = options.command == "check" and path.suffix == ".onnx" and path.is_file()
+        if is_onnx and companion_of(path).is_file():
+            return load_with_reference(path)
         return load(options.model, is_jax=options.jax)
     if options.jax:
         raise ArgumentError("--graphdef and --jax exclude each other.", argument="graphdef")

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import onnx
 
-from yobx.errors import ArgumentError, TraceError, YobxError
+from yobx.errors import ArgumentError, TraceError, UnreadableModelError, YobxError
 from yobx.jax.arguments import Call, abstract_arrays, name_leaves, read_call, resolve_shapes
 from yobx.jax.keras_models import is_keras_layer, keras_input_names
 from yobx.jax.outputs import output_names
@@ -209,7 +209,8 @@ def read_function(source: str | Path | bytes | bytearray) -> Any:
         The ``jax.export.Exported``.
 
     Raises:
-        ArgumentError: If it is something else.
+        ArgumentError: If there is no such file.
+        UnreadableModelError: If it is something else.
     """
     from jax import export
 
@@ -218,7 +219,8 @@ def read_function(source: str | Path | bytes | bytearray) -> Any:
         data = source if isinstance(source, bytes | bytearray) else Path(source).read_bytes()
         return export.deserialize(bytearray(data))
     except (OSError, ValueError, AssertionError, struct.error) as error:
-        raise ArgumentError(
+        missing = isinstance(error, FileNotFoundError)
+        raise (ArgumentError if missing else UnreadableModelError)(
             "A serialized function is what jax.export.Exported.serialize() returns, or a file of "
             f"it. Received: {title}, which raised {type(error).__name__}: {error}.",
             argument="fn",

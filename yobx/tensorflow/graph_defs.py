@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from yobx.errors import ArgumentError
+from yobx.errors import ArgumentError, UnreadableModelError
 from yobx.tensorflow.frames import has_frames, import_with_loops
 from yobx.tensorflow.graph_walk import PLACEHOLDERS, needed_operations
 from yobx.tensorflow.tensor_arrays import with_lists
@@ -48,7 +48,8 @@ def read_graph_def(path: Path) -> Any:
         The ``GraphDef``.
 
     Raises:
-        ArgumentError: If the file is not there, or holds something else.
+        ArgumentError: If the file is not there.
+        UnreadableModelError: If it holds something else.
     """
     import tensorflow as tf
     from google.protobuf import message, text_format
@@ -62,13 +63,13 @@ def read_graph_def(path: Path) -> Any:
         else:
             graph_def.ParseFromString(path.read_bytes())
     except (message.DecodeError, text_format.ParseError, UnicodeDecodeError) as error:
-        raise ArgumentError(
+        raise UnreadableModelError(
             f"A {path.suffix} file holds a GraphDef. Received: model={str(path)!r}, which does "
             f"not: {error}. Of a SavedModel, give the folder.",
             argument="model",
         ) from error
     if not graph_def.node:
-        raise ArgumentError(
+        raise UnreadableModelError(
             f"A GraphDef has nodes. Received: model={str(path)!r}, where none can be read. Of a "
             "SavedModel, give the folder.",
             argument="model",

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from yobx.errors import ArgumentError
+from yobx.errors import ArgumentError, UnreadableModelError
 
 __all__ = ["load_keras_file", "load_saved_model", "pick_signature"]
 
+# How TensorFlow names the graphs of a SavedModel when none, or more than one, has the tags.
+_ABOUT_TAGS = ("meta graph", "metagraph")
 KERAS_SUFFIXES = frozenset({".keras", ".h5", ".hdf5"})
 
 
@@ -24,10 +27,17 @@ def load_keras_file(path: Path, *, allow_unsafe: bool) -> Any:
         The model, not compiled.
 
     Raises:
-        ArgumentError: If the file does not exist, is no Keras archive, or needs unsafe mode.
+        ArgumentError: If the file does not exist or needs unsafe mode.
+        UnreadableModelError: If it is no Keras archive, or one that Keras cannot load.
     """
     if not path.is_file():
         raise ArgumentError(f"No such Keras file. Received: model={str(path)!r}.", argument="model")
+    if path.suffix == ".keras" and not zipfile.is_zipfile(path):
+        raise UnreadableModelError(
+            f"A .keras file is a zip archive. Received: model={str(path)!r}, "
+            f"{path.stat().st_size} bytes, which is none. It may be cut off.",
+            argument="model",
+        )
     import keras
 
     try:
@@ -41,7 +51,7 @@ def load_keras_file(path: Path, *, allow_unsafe: bool) -> Any:
                 "its author, pass allow_unsafe=True.",
                 argument="allow_unsafe",
             ) from error
-        raise ArgumentError(
+        raise UnreadableModelError(
             f"Keras cannot load this file. Received: model={str(path)!r}. Keras says: {error}. "
             "Custom layers must be registered or passed with keras.saving.custom_object_scope.",
             argument="model",
@@ -60,6 +70,7 @@ def load_saved_model(path: Path, *, tag: str | Sequence[str] | None) -> Any:
 
     Raises:
         ArgumentError: If the folder holds no SavedModel, or not with these tags.
+        UnreadableModelError: If TensorFlow cannot load it.
     """
     if not any((path / name).is_file() for name in ("saved_model.pb", "saved_model.pbtxt")):
         raise ArgumentError(
@@ -73,10 +84,12 @@ def load_saved_model(path: Path, *, tag: str | Sequence[str] | None) -> Any:
     try:
         return tf.saved_model.load(str(path), tags=tags)
     except (RuntimeError, ValueError, OSError, FileNotFoundError) as error:
-        raise ArgumentError(
+        is_of_tags = any(word in str(error).lower() for word in _ABOUT_TAGS)
+        kind = ArgumentError if is_of_tags else UnreadableModelError
+        raise kind(
             f"TensorFlow cannot load this SavedModel. Received: model={str(path)!r}, tag={tag!r}. "
             f"TensorFlow says: {error}",
-            argument="tag" if tag is not None else "model",
+            argument="tag" if is_of_tags else "model",
         ) from error
 
 

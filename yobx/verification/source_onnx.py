@@ -11,7 +11,7 @@ import numpy as np
 import onnx
 from numpy.typing import NDArray
 
-from yobx.errors import ArgumentError, InvalidModelError
+from yobx.errors import ArgumentError, UnreadableModelError
 from yobx.verification import tree
 from yobx.verification.boundary import Attempt
 from yobx.verification.called_functions import inlined
@@ -33,10 +33,16 @@ def model_inputs(model: onnx.ModelProto) -> list[InputSpec]:
 
 
 def _read(path: Path) -> onnx.ModelProto:
+    if not path.is_file():
+        raise ArgumentError(f"no such file. Received: model={str(path)!r}.", argument="model")
     with Attempt() as attempt:
-        return onnx.load(str(path))
-    message = f"an ONNX file must be readable. Received: {str(path)!r}: {attempt.error}."
-    raise InvalidModelError(message) from attempt.error
+        model = onnx.load(str(path))
+        if model.HasField("graph"):
+            return model
+    why = f": {attempt.error}" if attempt.error is not None else ", which has no graph"
+    raise UnreadableModelError(
+        f"a file must hold a whole ONNX model. Received: {str(path)!r}{why}.", argument="model"
+    ) from attempt.error
 
 
 class OnnxSource:
@@ -49,8 +55,8 @@ class OnnxSource:
         name: Name for the report.
 
     Raises:
-        ArgumentError: If there is no reference.
-        InvalidModelError: If the file cannot be read.
+        ArgumentError: If there is no reference, or no such file.
+        UnreadableModelError: If the file holds no ONNX model.
     """
 
     framework = "onnx"
