@@ -12,7 +12,7 @@ from jax import lax
 
 from tests.stablehlo.jax_cases import normal, operators, run
 from tests.stablehlo.test_reader import parse
-from yobx.errors import UnsupportedOpError
+from yobx.errors import ArgumentError, ConversionError, UnsupportedOpError
 from yobx.jax import to_onnx
 from yobx.stablehlo.convert import convert_module
 from yobx.stablehlo.loops import counted_loop
@@ -48,6 +48,34 @@ def test_own_converter_comes_first() -> None:
     x = normal(3)
     model = to_onnx(jnp.sin, (x,), extra_converters={"sine": sine}, dynamic_shapes={})
     np.testing.assert_allclose(run(model, (x,))[0], np.cos(x), rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("converters", "why"),
+    [
+        ({"sin": lambda op: ""}, r"test_convert\.py:\d+\), which takes \(op\): too many"),
+        ({"sin": "sin"}, r"Received: 'sin', which cannot be called, given for 'sin'\."),
+        ([("sin", print)], r"extra_converters maps StableHLO operations to functions \(g, op\)"),
+    ],
+)
+def test_a_converter_that_cannot_be_called_is_refused_at_once(converters: Any, why: str) -> None:
+    def never(x: jax.Array) -> jax.Array:
+        raise AssertionError
+
+    with pytest.raises(ArgumentError, match=why) as caught:
+        to_onnx(never, (normal(3),), extra_converters=converters)
+    assert caught.value.argument == "extra_converters"
+
+
+def test_a_converter_returns_a_name_for_each_result() -> None:
+    def sine(g: GraphBuilder, op: Any) -> tuple[str, str]:
+        return str(g.op.Cos(op.x())), str(g.op.Cos(op.x()))
+
+    with pytest.raises(
+        ConversionError,
+        match=r"each of the 1 results of 'stablehlo\.sine'\. Received: 2, from .*sine \(.*py:\d+\)",
+    ):
+        to_onnx(jnp.sin, (normal(3),), extra_converters={"sine": sine})
 
 
 def test_nodes_carry_the_name_stack() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -70,3 +71,21 @@ def test_every_converter_says_what_it_does() -> None:
         assert registration.name.count(".") >= 1
         if not any(word in registration.place for word in anonymous):
             assert registration.converter.__doc__, registration.place
+
+
+@pytest.mark.usefixtures("empty")
+def test_a_converter_that_cannot_be_called_is_refused_with_its_place() -> None:
+    def alone(op: Any) -> str:
+        return ""
+
+    with pytest.raises(TypeError) as caught:
+        register_stablehlo_op_converter(("mine", "chlo.other"))(alone)
+    line = alone.__code__.co_firstlineno
+    assert re.sub(r"[^\s(]*test_registry\.", "test_registry.", str(caught.value)) == (
+        "A converter takes (g, op). Received: test_registry."
+        "test_a_converter_that_cannot_be_called_is_refused_with_its_place.<locals>.alone "
+        f"(test_registry.py:{line}), which takes (op: 'Any') -> 'str': too many positional "
+        "arguments, registered for 'mine', 'chlo.other'. Try def convert(g, op): ..."
+    )
+    assert get_stablehlo_op_registrations() == ()
+    register_stablehlo_op_converter("mine")(lambda *everything: "")

@@ -116,3 +116,32 @@ def test_dtypes_by_attribute() -> None:
         bad = tf.raw_ops.ArgMax(input=tf.zeros([2], tf.int8), dimension=0)
     assert record.undeclared(good.op) == []
     assert record.undeclared(bad.op) == ["int8"]
+
+
+@pytest.mark.parametrize(
+    ("function", "why"),
+    [
+        (lambda g, op: "", "too many positional arguments"),
+        (lambda g, sts, outputs, op, more: "", "missing a required argument: 'more'"),
+        (lambda g, sts, outputs, op, *, dtype: "", "missing a required argument: 'dtype'"),
+        (3, "3, which cannot be called"),
+    ],
+)
+def test_a_converter_that_cannot_be_called_is_refused_with_its_place(function, why):
+    with pytest.raises(TypeError) as caught:
+        register_tf_op_converter(("YobxTestA", "YobxTestB"))(function)
+    text = str(caught.value)
+    assert text.startswith(
+        "A converter takes (g, sts, outputs, op), and verbose=0 if it likes. Received: "
+    )
+    assert text.endswith(
+        f"{why}, registered for 'YobxTestA', 'YobxTestB'. Try def convert(g, sts, outputs, op): ..."
+    )
+    assert callable(function) == ("test_register.py:" in text)
+    assert get_tf_op_converter("YobxTestA") is None
+
+
+def test_what_a_converter_may_take_besides():
+    register_tf_op_converter("YobxTestA")(lambda g, sts, outputs, op, *, verbose=0: "")
+    register_tf_op_converter("YobxTestB")(lambda *args, **keywords: "")
+    register_tf_op_converter("YobxTestD")(lambda g, sts, outputs, op, more=1: "")

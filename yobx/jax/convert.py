@@ -23,7 +23,9 @@ from yobx.jax.program import Program, lower, read_exported
 from yobx.lowering.opsets import DEFAULT_OPSET
 from yobx.onnx_optim.tensor_type import tensor_type, to_numpy
 from yobx.stablehlo.convert import convert_module
+from yobx.stablehlo.registry import PARAMETERS
 from yobx.xbuilder import GraphBuilder
+from yobx.xbuilder.converters import misfit_of
 from yobx.xbuilder.progress import Progress
 
 __all__ = ["read_function", "to_onnx"]
@@ -84,6 +86,7 @@ def to_onnx(
         ['Sin']
     """
     progress = Progress(verbose)
+    _check_converters(extra_converters)
     g = GraphBuilder(
         target_opset if isinstance(target_opset, int) else dict(target_opset), name="main"
     )
@@ -108,6 +111,23 @@ def to_onnx(
         g.make_tensor_output(name, source=_copied(g, _joined(g, parts)))
     with progress.stage("finishing and checking"):
         return g.to_onnx(passes=_passes(passes), filename=filename)
+
+
+def _check_converters(extra: object) -> None:
+    """Refuses converters that cannot be called as ``(g, op)``, before anything is traced."""
+    if extra is not None and not isinstance(extra, Mapping):
+        raise ArgumentError(
+            "extra_converters maps StableHLO operations to functions (g, op). Received: "
+            f"extra_converters={extra!r}. Try {{'maximum': convert}}.",
+            argument="extra_converters",
+        )
+    for name, function in (extra or {}).items():
+        why = misfit_of(function, PARAMETERS)
+        if why:
+            raise ArgumentError(
+                f"{why}, given for {name!r}. Try def convert(g, op): ...",
+                argument="extra_converters",
+            )
 
 
 def _passes(passes: Sequence[Pass] | None) -> Sequence[Pass]:

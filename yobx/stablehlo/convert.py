@@ -11,10 +11,17 @@ from typing import Any
 
 import numpy as np
 
-from yobx.errors import InternalError, OpOccurrence, UnsupportedDtypeError, UnsupportedOpError
+from yobx.errors import (
+    ConversionError,
+    InternalError,
+    OpOccurrence,
+    UnsupportedDtypeError,
+    UnsupportedOpError,
+)
 from yobx.onnx_optim import OptimDim
 from yobx.onnx_optim.tensor_type import tensor_type
 from yobx.xbuilder import GraphBuilder
+from yobx.xbuilder.converters import place_of
 
 from . import ir
 from .dims import known_values
@@ -416,6 +423,12 @@ class Scope:
         results = (
             () if result is None else result if isinstance(result, tuple | list) else (result,)
         )
+        if len(results) != len(operation.results):
+            raise ConversionError(
+                f"A converter returns one name for each of the {len(operation.results)} results of "
+                f"{registration.name!r}. Received: {len(results)}, from "
+                f"{place_of(registration.converter)}."
+            )
         return [self._tensor(r, v) for r, v in zip(results, operation.results, strict=True)]
 
     def _tensor(self, result: Tensor | str, value: ir.Value) -> Tensor:

@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from yobx.xbuilder.converters import misfit_of
+
 __all__ = [
     "StablehloRegistration",
     "get_stablehlo_op_converter",
@@ -23,6 +25,8 @@ __all__ = [
 
 Converter = Callable[..., Any]
 _F = TypeVar("_F", bound=Converter)
+#: What a converter is given.
+PARAMETERS = ("g", "op")
 
 
 @dataclass(frozen=True)
@@ -70,7 +74,8 @@ def register_stablehlo_op_converter(
         The decorator; it returns the function unchanged.
 
     Raises:
-        TypeError: If an operation already has a converter, or the names are not text.
+        TypeError: If an operation already has a converter, the names are not text, or the function
+            cannot be called as ``(g, op)``.
     """
     wanted = (names,) if isinstance(names, str) else names
     if not isinstance(wanted, tuple) or not all(isinstance(n, str) and n for n in wanted):
@@ -82,6 +87,11 @@ def register_stablehlo_op_converter(
     table = _PAIRS if complex_parts == "pair" else _REAL
 
     def decorate(function: _F) -> _F:
+        why = misfit_of(function, PARAMETERS)
+        if why:
+            raise TypeError(
+                f"{why}, registered for {', '.join(map(repr, wanted))}. Try def convert(g, op): ..."
+            )
         inner = inspect.unwrap(function)
         place = f"{inner.__module__}.{inner.__qualname__}"
         for short in wanted:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -13,7 +12,7 @@ from typing import Any
 
 from yobx.errors import ArgumentError
 from yobx.lowering.opsets import DEFAULT_OPSET, OLDEST_OPSET, newest_opset
-from yobx.tensorflow.register import accepts_verbose
+from yobx.tensorflow.register import misfit_of_converter
 
 __all__ = ["ConvertOptions"]
 
@@ -73,23 +72,12 @@ def _normalise_converters(extra: object) -> Mapping[str, Callable[..., Any]]:
 
 def _check_call(op_type: str, function: Callable[..., Any]) -> None:
     """Refuses a converter that cannot be called as converters are."""
-    try:
-        signature = inspect.signature(function)
-    except (TypeError, ValueError):  # of a builtin: nothing is known
-        return
-    try:
-        signature.bind(*["g", "sts", "outputs", "op"], **_optional(function))
-    except TypeError as misfit:
+    why = misfit_of_converter(function)
+    if why:
         raise ArgumentError(
-            "A converter takes (g, sts, outputs, op), and verbose=0 if it likes. Received: the "
-            f"converter of {op_type!r}, which takes {signature}: {misfit}. "
-            "Try def convert(g, sts, outputs, op): ...",
+            f"{why}, given for {op_type!r}. Try def convert(g, sts, outputs, op): ...",
             argument="extra_converters",
-        ) from misfit
-
-
-def _optional(function: Callable[..., Any]) -> dict[str, int]:
-    return {"verbose": 0} if accepts_verbose(function) else {}
+        )
 
 
 def _normalise_names(input_names: object) -> tuple[str, ...] | None:

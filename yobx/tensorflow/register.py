@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from yobx.xbuilder.converters import misfit_of, place_of
+
 __all__ = [
     "TF_OP_CONVERTERS",
     "ConverterRegistration",
@@ -21,6 +23,7 @@ __all__ = [
     "get_tf_op_converters",
     "get_tf_op_registration",
     "get_tf_op_registrations",
+    "misfit_of_converter",
     "register_tf_op_converter",
 ]
 
@@ -73,12 +76,11 @@ def dtypes_of(op: Any) -> list[str]:
 _REGISTRATIONS: dict[str, ConverterRegistration] = {}
 
 
-def _place_of(function: Converter) -> str:
-    """Returns where ``function`` is defined, as a reader would look for it."""
-    inner = inspect.unwrap(function)
-    label = f"{getattr(inner, '__module__', '?')}.{getattr(inner, '__qualname__', repr(inner))}"
-    code = getattr(inner, "__code__", None)
-    return f"{label} ({code.co_filename}:{code.co_firstlineno})" if code is not None else label
+def misfit_of_converter(function: object) -> str:
+    """Tells why a converter cannot be called as converters are, or ``""``."""
+    optional = ("verbose",) if callable(function) and accepts_verbose(function) else ()
+    why = misfit_of(function, ("g", "sts", "outputs", "op"), optional)
+    return why.replace("op). Received", "op), and verbose=0 if it likes. Received")
 
 
 def register_tf_op_converter(
@@ -99,8 +101,9 @@ def register_tf_op_converter(
         The decorator; it returns the function unchanged.
 
     Raises:
-        TypeError: If an op type already has a converter, or occurs twice in ``names``, or if
-            ``names`` is not a string or a tuple of strings.
+        TypeError: If an op type already has a converter, or occurs twice in ``names``, if
+            ``names`` is not a string or a tuple of strings, or if the function cannot be called as
+            converters are.
     """
     op_types = (names,) if isinstance(names, str) else names
     if (
@@ -124,11 +127,17 @@ def register_tf_op_converter(
     declared = None if dtypes is None else frozenset(dtypes)
 
     def decorate(function: _F) -> _F:
-        place = _place_of(function)
+        why = misfit_of_converter(function)
+        if why:
+            raise TypeError(
+                f"{why}, registered for {', '.join(map(repr, op_types))}. "
+                "Try def convert(g, sts, outputs, op): ..."
+            )
+        place = place_of(function)
         for op_type in op_types:
             if op_type in TF_OP_CONVERTERS:
                 known = _REGISTRATIONS.get(op_type)
-                first = known.place if known else _place_of(TF_OP_CONVERTERS[op_type])
+                first = known.place if known else place_of(TF_OP_CONVERTERS[op_type])
                 raise TypeError(
                     f"An op type has one converter. {op_type!r} is registered by {first} and again "
                     f"by {place}. Remove one of them, or pass yours to "
