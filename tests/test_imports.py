@@ -17,6 +17,7 @@ HEAVY = ("tensorflow", "keras", "jax", "jaxlib", "onnxruntime", "hypothesis", "t
 LADDER: dict[str, set[str]] = {
     "errors": set(),
     "phases": set(),
+    "places": set(),
     "words": set(),
     "onnx_optim": {"errors"},
     "xbuilder": {"errors", "onnx_optim"},
@@ -24,8 +25,8 @@ LADDER: dict[str, set[str]] = {
     "lowering": {"errors", "onnx_optim", "xbuilder"},
     "stablehlo": {"errors", "onnx_optim", "xbuilder", "lowering"},
     "tensorflow": {"errors", "onnx_optim", "xbuilder", "lowering", "stablehlo", "passes"},
-    "jax": {"errors", "onnx_optim", "xbuilder", "lowering", "stablehlo", "passes"},
-    "verification": {"errors", "onnx_optim", "phases", "words"},
+    "jax": {"errors", "places", "onnx_optim", "xbuilder", "lowering", "stablehlo", "passes"},
+    "verification": {"errors", "onnx_optim", "phases", "places", "words"},
 }
 # Allowed inside functions only: the front end is chosen by what the caller hands in.
 LAZILY: dict[str, set[str]] = {
@@ -33,7 +34,7 @@ LAZILY: dict[str, set[str]] = {
     "verification": {"tensorflow", "jax"},
     "cli": {*LADDER},
 }
-LADDER |= {"cli": {"errors", "words"}, "__main__": {"cli"}}
+LADDER |= {"cli": {"errors", "places", "words"}, "__main__": {"cli"}}
 # Heavy packages that a room may load at import, because it is about them.
 OWN: dict[str, set[str]] = {
     "yobx.verification": {"onnxruntime"},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import subprocess
 import sys
 
@@ -14,6 +15,7 @@ from yobx.errors import (
     ArgumentError,
     GraphError,
     InternalError,
+    UnreadableModelError,
     UnsupportedOpError,
     VerificationError,
 )
@@ -24,7 +26,7 @@ def _outcome(error: BaseException, *, show_traceback: bool = False) -> tuple[int
     boundary = Boundary(Screen(io.StringIO(), err), show_traceback=show_traceback)
     with boundary:
         raise error
-    return boundary.code, err.getvalue()
+    return boundary.code, re.sub(r"\S*test_outcome\.py:\d+", "HERE", err.getvalue())
 
 
 @pytest.mark.parametrize(
@@ -32,8 +34,9 @@ def _outcome(error: BaseException, *, show_traceback: bool = False) -> tuple[int
     [
         (ArgumentError("wrong axis"), ExitCode.USAGE, "error: wrong axis\n"),
         (VerificationError("y differs"), ExitCode.DIFFERENCE, "error: y differs\n"),
-        (UnsupportedOpError("no Betainc"), ExitCode.MODEL, "error: no Betainc\n"),
-        (GraphError("bad node"), ExitCode.MODEL, "error: bad node\n"),
+        (UnsupportedOpError("no X"), ExitCode.MODEL, "error: no X (at HERE, in _outcome)\n"),
+        (GraphError("bad node"), ExitCode.MODEL, "error: bad node (at HERE, in _outcome)\n"),
+        (UnreadableModelError("bad m"), ExitCode.MODEL, "error: bad m (at HERE, in _outcome)\n"),
         (InternalError("oops"), ExitCode.INTERNAL, "error: oops\n"),
         (KeyboardInterrupt(), ExitCode.INTERRUPTED, "error: interrupted\n"),
         (FileNotFoundError(2, "No such file", "a.onnx"), 3, "error: No such file: a.onnx\n"),
@@ -47,7 +50,7 @@ def test_error_of_the_users_code_is_one_line_and_a_hint() -> None:
     code, text = _outcome(ZeroDivisionError("division\nby zero"))
     assert code == ExitCode.MODEL
     assert text == (
-        "error: ZeroDivisionError: division by zero\n"
+        "error: ZeroDivisionError: division by zero (at HERE, in _outcome)\n"
         "hint: add --traceback to see where it was raised\n"
     )
 
@@ -56,7 +59,7 @@ def test_notes_of_an_error_are_told() -> None:
     error = KeyError("low")
     error.add_note("While converting Relu 'hidden'.")
     _, text = _outcome(error)
-    assert text.startswith("error: KeyError: 'low' While converting Relu 'hidden'.\n")
+    assert text.startswith("error: KeyError: 'low' While converting Relu 'hidden'. (at HERE")
 
 
 def test_a_reader_that_stops_is_no_error() -> None:

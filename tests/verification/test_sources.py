@@ -108,6 +108,9 @@ def test_a_model_that_differs_in_a_graph_is_told_apart() -> None:
     report = check_conversion(double_in_a_graph, (X,))
     assert report.failed_phase == "values"
     assert any("called eagerly" in note for note in report.notes)
+    assert report.localization.verdict == "source"
+    assert "→ the model itself is another function when it is called eagerly" in str(report)
+    assert "the converted graph is another function" not in str(report)
 
     def negate(g, sts, outputs, op):
         return g.op.Neg(op.inputs[0].name, outputs=outputs)
@@ -115,6 +118,7 @@ def test_a_model_that_differs_in_a_graph_is_told_apart() -> None:
     wrong = check_conversion(lambda x: tf.sin(x), (X,), extra_converters={"Sin": negate})
     assert wrong.failed_phase == "values"
     assert not any("called eagerly" in note for note in wrong.notes)
+    assert "the model itself is another function" not in str(wrong)
 
 
 def test_arrays_of_64_bits_are_narrowed_as_jax_does() -> None:

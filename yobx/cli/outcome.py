@@ -14,6 +14,7 @@ from yobx.errors import (
     VerificationError,
     YobxError,
 )
+from yobx.places import line_that_raised
 
 __all__ = ["Boundary", "ExitCode"]
 
@@ -110,6 +111,8 @@ def _describe(error: BaseException) -> tuple[ExitCode, str, str]:
     """Return the exit code, the text and the hint for an exception."""
     for kind, code in _OWN:
         if isinstance(error, kind):
+            if code is ExitCode.MODEL:
+                return code, *_described(error)
             option = _OPTIONS.get(getattr(error, "argument", ""))
             if option:
                 return code, str(error), f"on the command line: {option}"
@@ -118,6 +121,13 @@ def _describe(error: BaseException) -> tuple[ExitCode, str, str]:
     if isinstance(error, KeyboardInterrupt):
         return ExitCode.INTERRUPTED, "interrupted", ""
     return (ExitCode.MODEL, *_describe_foreign(error))
+
+
+def _described(error: BaseException) -> tuple[str, str]:
+    """Return text and hint for an exception of ours that code of the user may have caused."""
+    line = line_that_raised(error)
+    known = not line or line.partition(",")[0] in str(error)
+    return str(error) + ("" if known else f" (at {line})"), _MORE if error.__cause__ else ""
 
 
 def _describe_foreign(error: BaseException) -> tuple[str, str]:
@@ -129,4 +139,5 @@ def _describe_foreign(error: BaseException) -> tuple[str, str]:
         return f"{error.strerror}: {error.filename}" if error.filename else error.strerror, ""
     text = " ".join(str(error).split()) or "no message"
     places = "".join(f" {note}" for note in getattr(error, "__notes__", ()))
-    return f"{type(error).__name__}: {text}{places}", _MORE
+    line = line_that_raised(error)
+    return f"{type(error).__name__}: {text}{places}{f' (at {line})' if line else ''}", _MORE

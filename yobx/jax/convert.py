@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import logging
+import re
 import struct
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ from yobx.jax.parameters import Parameters, find_parameters
 from yobx.jax.program import Program, lower, read_exported
 from yobx.lowering.opsets import DEFAULT_OPSET
 from yobx.onnx_optim.tensor_type import tensor_type, to_numpy
+from yobx.places import line_that_raised
 from yobx.stablehlo.convert import convert_module
 from yobx.stablehlo.registry import PARAMETERS
 from yobx.xbuilder import GraphBuilder
@@ -32,6 +34,8 @@ __all__ = ["read_function", "to_onnx"]
 
 _LOG = logging.getLogger("yobx.jax")
 Pass = Callable[[Any], Any]
+# JAX names the function that wraps the user's by its place.
+_OUR_PLACE = re.compile(r" at \S*[\\/]yobx[\\/]jax[\\/]\w+\.py:\d+")
 _SMALL = ("int2", "uint2", "int4", "uint4")
 
 
@@ -333,10 +337,12 @@ def _lower(
             if symbols
             else ""
         )
+        line = line_that_raised(error)
+        words = _OUR_PLACE.sub("", " ".join(str(error).split()))[:600].removesuffix(".")
         raise TraceError(
             f"A function must run while JAX traces it. Received: {title!r} on "
             f"{dict(zip(names, shapes, strict=True))}, which raised {type(error).__name__}: "
-            f"{' '.join(str(error).split())[:600].removesuffix('.')}.{sizes}"
+            f"{words}.{f' At {line}.' if line else ''}{sizes}"
         ) from error
 
 

@@ -9,6 +9,8 @@ import re
 import traceback
 from types import TracebackType
 
+from yobx.places import line_that_raised
+
 __all__ = ["COLOUR", "Attempt", "one_line", "with_place"]
 
 # What switches colours on a terminal. TensorFlow writes it into its messages, terminal or not.
@@ -56,11 +58,14 @@ def one_line(error: BaseException, limit: int = 600) -> str:
 
 
 def with_place(error: BaseException) -> str:
-    """An exception that is not one of yobx, with its notes and the line that raised it."""
+    """An exception that is not one of yobx, with its notes, the line that raised it and yours."""
     message = COLOUR.sub("", str(error))
     lines = [f"{type(error).__name__}: {message}", *getattr(error, "__notes__", ())]
     lines += [
         f"Raised in {frame.name} ({frame.filename}:{frame.lineno})."
         for frame in traceback.extract_tb(error.__traceback__)[-1:]
     ]
+    yours, last = line_that_raised(error), traceback.extract_tb(error.__traceback__)[-1:]
+    if yours and not any(yours.endswith(f":{f.lineno}, in {f.name}") for f in last):
+        lines.append(f"Reached from {yours}.")
     return "\n".join(lines)

@@ -17,9 +17,9 @@ import numpy as np
 import onnx
 from numpy.typing import NDArray
 
+from yobx.places import innermost_user_line
 from yobx.verification.jax_equations import Step, run_equations
 from yobx.verification.provenance import facts_of
-from yobx.verification.user_lines import innermost_user_line
 
 __all__ = ["JaxValue", "jax_values"]
 

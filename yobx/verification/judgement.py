@@ -19,7 +19,8 @@ from yobx.verification.comparison import Allowance, compare
 from yobx.verification.dtypes import dtype_name, is_float, widen
 from yobx.verification.evidence import BindingRun, CheckResult
 from yobx.verification.findings import RANDOM, BindingReport, Outcome, OutputReport, ShapeReport
-from yobx.verification.localize import Evidence, localize
+from yobx.verification.frozen import FrozenSizes
+from yobx.verification.localize import OTHER_FUNCTION, Evidence, localize
 from yobx.verification.options import BindingRequest
 from yobx.verification.phases import EndOfCheckError, PhaseLog
 from yobx.verification.preparation import Prepared
@@ -50,6 +51,7 @@ _DRAWS = frozenset(
         "RandomUniformLike",
     }
 )
+_EAGER = "the model itself is another function when it is called eagerly, see the note"
 _PHASE_OF = {
     "dtype": "structure",
     "missing": "structure",
@@ -91,6 +93,8 @@ class _Judgement:
         self.report = result.report
         self.phases = PhaseLog(result)
         self.axes: list[InputAxes] = axes_of_inputs(prepared.model)
+        self._graph_agrees = False  # and the source, called eagerly, does not
+        self._told_of_ones = ""  # why the source does not even run with sizes of 1
 
     # ---- run ---------------------------------------------------------------------------------
 
@@ -116,7 +120,8 @@ class _Judgement:
             for binding in choose_bindings(self.prepared.model, self.axes, leaves, requests):
                 self._run_binding(binding, leaves, source=source)
             if not self.result.runs and self.report.phase("run").outcome is not Outcome.FAILED:
-                self.phases.fail("run", "the source runs under no binding: nothing can be compared")
+                told = f"the source runs under no binding{self._told_of_ones}"
+                self.phases.fail("run", f"{told}: nothing can be compared")
         if not self.result.runs:
             raise EndOfCheckError
 
@@ -149,7 +154,8 @@ class _Judgement:
                 values.update(every.values)
                 warnings += every.warnings
         except RunError as error:
-            self.phases.fail("run", f"under {binding.describe()}: {error}", error)
+            told = self._frozen(leaves).of_model(binding.sizes, error) if source else ""
+            self.phases.fail("run", f"under {binding.describe()}{told}: {error}", error)
             return
         entry.ran = True
         for warning in dict.fromkeys(warnings):
@@ -180,8 +186,14 @@ class _Judgement:
             entry.note += f"; {binding.softer.describe()} was tried instead"
             self._run_binding(binding.softer, leaves, source=True)
         elif binding.label != "ones":
-            message = f"the source fails under {binding.describe()}: {one_line(error, 200)}"
+            where = binding.describe() + self._frozen(leaves).of_source(binding.sizes, error)
+            message = f"the source fails under {where}: {one_line(error, 200)}"
             self.phases.fail("run", message, error)
+        elif not self.result.runs and self.report.phase("run").outcome is not Outcome.FAILED:
+            self._told_of_ones = self._frozen(leaves).of_source(binding.sizes, error)
+
+    def _frozen(self, leaves: list[NDArray[Any]]) -> FrozenSizes:
+        return FrozenSizes(self.prepared, leaves, self.report.seed)
 
     # ---- compare -----------------------------------------------------------------------------
 
@@ -420,7 +432,10 @@ class _Judgement:
             inner=self.prepared.inner[0] if self.prepared.inner is not None else None,
         )
         located = localize(evidence, self.prepared.sensitivity, wrong.name)
-        self.report.localization = located.found
+        self.report.localization = found = located.found
+        if self._graph_agrees and found.verdict == "converter":
+            found.verdict = "source"
+            found.reason = found.reason.replace(OTHER_FUNCTION, _EAGER)
         self.result.reduced, self.result.compared = located.reduced, located.compared
 
     def _ask_the_graph(self) -> None:
@@ -433,6 +448,7 @@ class _Judgement:
             graph = ask(run.args, self.prepared.options.conversion()) or []
         pairs = list(zip(run.actual.values(), graph, strict=False))
         if len(graph) == len(run.actual) and all(_resemble(got, want) for got, want in pairs):
+            self._graph_agrees = True
             self.report.notes.append(
                 "the graph that TensorFlow traces of this model gives what the converted model "
                 "gives: the model itself computes something else when it is called eagerly"

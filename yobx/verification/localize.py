@@ -33,7 +33,7 @@ from yobx.verification.shape_proof import describe_node
 from yobx.verification.sources import Origin, Source, TracedSource
 from yobx.words import counted
 
-__all__ = ["Evidence", "Located", "localize"]
+__all__ = ["OTHER_FUNCTION", "Evidence", "Located", "localize"]
 
 _MOST_NODES_ALONE = 400
 _UNSTABLE = (
@@ -413,6 +413,10 @@ def _describe_origin(found: Localization, model: onnx.ModelProto, value: str) ->
     found.user_line = facts.get("line", facts.get("location", ""))
 
 
+#: What is wrong where float64 sides with onnxruntime, unless the traced graph does so too.
+OTHER_FUNCTION = "the converted graph is another function"
+
+
 def _verdict(exact: Any, ours: Any, theirs: Any, framework: str) -> tuple[str, str]:
     """Which side a float64 evaluation of the piece supports."""
     if exact is None or np.shape(exact) != np.shape(ours):
@@ -425,7 +429,7 @@ def _verdict(exact: Any, ours: Any, theirs: Any, framework: str) -> tuple[str, s
     if near < 0.2 * far:
         return (
             "converter",
-            "float64 reference agrees with onnxruntime → the converted graph is another function",
+            f"float64 reference agrees with onnxruntime → {OTHER_FUNCTION}",
         )
     if far < 0.2 * near:
         return (

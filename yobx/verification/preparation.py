@@ -14,6 +14,7 @@ import onnx
 from yobx.errors import ArgumentError, ShapeError, TraceError, YobxError
 from yobx.onnx_optim import ShapesContext, infer_shapes
 from yobx.onnx_optim.model_io import subgraphs as all_graphs
+from yobx.places import line_that_raised
 from yobx.verification.arguments import (
     as_tuple,
     in_precision,
@@ -40,7 +41,6 @@ from yobx.verification.source_jax import JaxSource, as_jax_takes
 from yobx.verification.sources import NarrowSource, Source
 from yobx.verification.tolerances import Tolerances
 from yobx.verification.unused_converters import Watched
-from yobx.verification.user_lines import line_that_raised
 from yobx.verification.weights import light
 
 __all__ = ["Prepared", "prepare"]
@@ -165,8 +165,8 @@ def _convert(
     if attempt.error is not None or model is None:
         error = attempt.error or TypeError("the conversion returned no model")
         text = str(error) if isinstance(error, YobxError) else with_place(error)
-        place = line_that_raised(error) if isinstance(error, YobxError) else ""
-        if options.extra_converters and place:
+        place = line_that_raised(error)  # of a converter of the user
+        if place and isinstance(error, YobxError):
             text += f"\nRaised under {place}."
         phases.fail("convert", text, error)
         raise EndOfCheckError from error

@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import sysconfig
-import traceback
-from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
-__all__ = ["innermost_user_line", "line_of_operation", "line_that_raised"]
+from yobx.places import innermost_user_line
 
-# Frameworks are no place a user can change.
-_LIBRARIES = frozenset({"tensorflow", "keras", "tf_keras", "jax", "jaxlib", "numpy"})
-_OWN = Path(__file__).resolve().parents[1]
-_STANDARD = Path(sysconfig.get_paths()["stdlib"])
-_INSTALLED = "site-packages"
+__all__ = ["line_of_operation"]
 
 
 def line_of_operation(graph: Any, name: str) -> str:
@@ -45,47 +36,3 @@ def line_of_operation(graph: Any, name: str) -> str:
             (frame.filename, frame.lineno) for frame in operation.traceback or ()
         )
     return ""
-
-
-def innermost_user_line(frames: Iterable[tuple[str, int]]) -> str:
-    """The last line of the user's code, outermost frame first.
-
-    Args:
-        frames: File and line of every call.
-
-    Returns:
-        File and line, or ``""`` when only frameworks are between the trace and the operation:
-        what lies before the trace is whoever asked for it.
-    """
-    for filename, line in reversed(list(frames)):
-        path = Path(filename)
-        if path.is_relative_to(_OWN):
-            return ""
-        if not _is_library(path):
-            return f"{_shown(path)}:{line}"
-    return ""
-
-
-def line_that_raised(error: BaseException) -> str:
-    """The innermost line outside yobx and libraries that an exception went through, or ``""``.
-
-    Args:
-        error: What was raised by code of the user that yobx called, such as a converter.
-    """
-    for frame in reversed(traceback.extract_tb(error.__traceback__)):
-        path = Path(frame.filename)
-        if not path.is_relative_to(_OWN) and not _is_library(path):
-            return f"{_shown(path)}:{frame.lineno}, in {frame.name}"
-    return ""
-
-
-def _is_library(path: Path) -> bool:
-    if _INSTALLED in path.parts:
-        package = path.parts[path.parts.index(_INSTALLED) + 1]
-        return package in _LIBRARIES
-    return path.is_relative_to(_STANDARD) or str(path).startswith("<")
-
-
-def _shown(path: Path) -> str:
-    relative = os.path.relpath(path)
-    return path.as_posix() if relative.startswith("..") else Path(relative).as_posix()
