@@ -167,6 +167,19 @@ def test_the_table_of_shapes(page):
     expect(page.locator("article:visible table.shapes tbody tr")).to_have_count(10)
 
 
+def test_a_wrong_value_is_called_wrong_and_its_shape_confirmed(page):
+    open_result(page, "epsilon[primes]")
+    article = page.locator("article:visible")
+    outputs = article.get_by_role("region", name="Outputs")
+    assert outputs.locator("th[scope=col]").all_inner_texts()[3] == "Result"
+    assert set(outputs.locator(".badge.failed").all_inner_texts()) == {"wrong: values"}
+    article.get_by_text("Types and shapes: 10 of 10").click()
+    shapes = article.locator("table.shapes")
+    assert shapes.locator("th[scope=col]").all_inner_texts()[-1] == "Type and shape"
+    assert set(shapes.locator("tbody .badge").all_inner_texts()) == {"confirmed"}
+    assert "checked" not in article.inner_text()
+
+
 def test_the_keyboard_is_enough(page):
     page.keyboard.press("Tab")
     expect(page.get_by_role("link", name="Skip to the results")).to_be_focused()
