@@ -12,7 +12,7 @@ from pytest_yobx.results import GOOD, Row, short_name
 
 __all__ = ["alone", "brief", "failures", "forget", "shorten"]
 
-_TOLD = pytest.StashKey[dict[tuple[str, ...], str]]()
+_TOLD = pytest.StashKey[dict[tuple[str, ...], tuple[str, int]]]()
 # A number that stands alone: sizes, indices and errors are others under each binding.
 _NUMBER = re.compile(r"(?<![\w.])-?\d+(\.\d+)?(e[-+]?\d+)?(?![\w])")
 
@@ -29,8 +29,10 @@ def brief(report: Mapping[str, Any]) -> str:
     Returns:
         ``values: %h MatMul ← Dense, tower/dense (model.py:12); model tower``.
     """
+    from yobx.words import printable
+
     phase = str(report["failed_phase"]) or "nothing compared"
-    return f"{phase}: {_what(report, phase)}; model {report['model_name']}"
+    return printable(f"{phase}: {_what(report, phase)}; model {report['model_name']}")
 
 
 def _what(report: Mapping[str, Any], phase: str) -> str:
@@ -106,6 +108,7 @@ def shorten(
         found: JSON form of the reports of its checks.
     """
     from yobx.errors import VerificationError
+    from yobx.words import printable
 
     error = call.excinfo.value if call.excinfo is not None else None
     wrong = [known for known in found if not known["passed"]]
@@ -114,10 +117,12 @@ def shorten(
         return
     failing = wrong[-1]
     told = item.config.stash.setdefault(_TOLD, {})
-    first = told.setdefault((_owner(item), *_signature(failing)), item.nodeid)
+    mine = item.nodeid, failing["seed"]
+    first, seed = told.setdefault((_owner(item), *_signature(failing)), mine)
     if first != item.nodeid:
         words = f"yobx: {failing['failed_phase']}: as above, {_sizes(failing)}"
-        line = VerificationError(f"{words} (in full: {short_name(first)})")
+        words += f", seed {failing['seed']}" if failing["seed"] != seed else ""
+        line = VerificationError(printable(f"{words} (in full: {short_name(first)})"))
         again = pytest.ExceptionInfo.from_exception(line.with_traceback(error.__traceback__))
         report.longrepr = short = alone(again)
         crash = short.reprcrash
@@ -133,5 +138,5 @@ def alone(excinfo: pytest.ExceptionInfo[BaseException]) -> Any:
 def forget(item: pytest.Item) -> None:
     """What a test told before it is run again was not shown."""
     told = item.config.stash.get(_TOLD, {})
-    for key in [key for key, first in told.items() if first == item.nodeid]:
+    for key in [key for key, (first, _) in told.items() if first == item.nodeid]:
         del told[key]

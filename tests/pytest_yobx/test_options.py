@@ -109,8 +109,10 @@ def test_the_rerun_command_finds_the_test_again(pytester):
     result.assert_outcomes(failed=4)
     result.stdout.fnmatch_lines(
         [
-            ' rerun      pytest "pyproject.toml::zoo:wrong?opset18-seed3-B9?" --yobx '
-            '--yobx-target-opset "18" --yobx-bindings "B=7;B=9" --yobx-seed 0,3'
+            ' rerun      pytest "pyproject.toml::zoo:wrong?opset18-seed0-B7?" --yobx '
+            '--yobx-target-opset "18" --yobx-bindings "B=7;B=9" --yobx-seed 0,3',
+            "yobx: values: as above, B=9 (in full: zoo:wrong?opset18-seed0-B7?)",
+            "yobx: values: as above, B=9, seed 3 (in full: zoo:wrong?opset18-seed0-B7?)",
         ]
     )
     run(pytester, "pyproject.toml::zoo:wrong[opset18-seed3-B9]", "--yobx", *flags).assert_outcomes(

@@ -13,6 +13,7 @@ from yobx.verification.arguments import fill, from_pairs, tensors_of
 from yobx.verification.bindings import Binding, axes_of_inputs, choose_bindings, resized
 from yobx.verification.boundary import Attempt
 from yobx.verification.preparation import Prepared
+from yobx.verification.provenance import facts_of
 from yobx.verification.runner import RunError, input_names
 from yobx.verification.shape_proof import describe_node
 from yobx.verification.sources import Origin, TracedSource
@@ -117,13 +118,13 @@ class FrozenSizes:
         node = next(found, None)
         if node is None:
             return ""
-        facts = {prop.key: prop.value for prop in node.metadata_props}
-        line = facts.get("yobx.line", facts.get("yobx.location", ""))
+        facts = facts_of(node)
+        line = facts.get("line", facts.get("location", ""))
         source, options = self._prepared.source, self._prepared.options.conversion()
-        if not line and facts.get("yobx.name") and isinstance(source, TracedSource):
-            origin = Origin(node.output[0], facts["yobx.name"])
+        if not line and facts.get("name") and isinstance(source, TracedSource):
+            origin = Origin(node.output[0], facts["name"])
             with Attempt():  # a line is a help, not a finding
                 line = source.user_line(origin, self._prepared.args, options)
         where = describe_node(model, node.output[0])
-        layer = f' of layer "{facts["yobx.layer"]}"' if facts.get("yobx.layer") else ""
+        layer = f' of layer "{facts["layer"]}"' if facts.get("layer") else ""
         return f", in node {where}{layer}{f', {line}' if line else ''}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from yobx.verification.findings import RANDOM, Findings, Outcome, OutputReport
-from yobx.words import counted
+from yobx.words import counted, printable
 
 __all__ = ["render"]
 
@@ -56,12 +56,7 @@ def render(report: Findings) -> str:
         lines.append(_row("rerun", report.rerun))
     if report.artifacts:
         lines.append(_row("artifacts", report.artifacts))
-    return "\n".join(map(_printable, lines))
-
-
-def _printable(line: str) -> str:
-    """A line whose names cannot move the cursor, break it or turn it round."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in line)
+    return "\n".join(map(printable, lines))
 
 
 def _row(label: str, text: str) -> str:
