@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import Any
 
@@ -23,11 +24,18 @@ _DIRECT = {
 }
 
 
+def _told(g: GraphBuilder, op: Any) -> AbstractContextManager[None]:
+    """Note on the nodes made inside, in float64, that TensorFlow computes the same in float32."""
+    single = op.inputs[0].dtype.as_numpy_dtype == np.float32
+    return g.provenance(widened="float32" if single else "")
+
+
 @register_tf_op_converter(("Digamma", "Lgamma"), dtypes=FLOATS)
 @register_tf_op_converter(("Erfinv", "Ndtri"), dtypes=FLOATS32)
 def convert_special(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """A function written as series or rational fits."""
-    value = _DIRECT[op.type](g, op.inputs[0].name)
+    with _told(g, op) if op.type == "Digamma" else nullcontext():
+        value = _DIRECT[op.type](g, op.inputs[0].name)
     return str(g.op.Identity(value, outputs=outputs[:1], name=op.name))
 
 
@@ -35,7 +43,8 @@ def convert_special(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op
 def convert_bessel(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """Modified Bessel functions, plain or scaled by ``exp(-abs(x))``."""
     x = op.inputs[0].name
-    value = special.i0e(g, x) if "I0" in op.type else special.i1e(g, x)
+    with _told(g, op):
+        value = special.i0e(g, x) if "I0" in op.type else special.i1e(g, x)
     if not op.type.endswith("e"):
         growth = g.op.Exp(g.op.Abs(cast(g, x, np.float64)))
         value = g.op.Mul(value, growth)
