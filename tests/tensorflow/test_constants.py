@@ -121,3 +121,11 @@ def test_what_fails_in_a_branch_that_never_runs_is_left_there() -> None:
         return tf.cond(tf.reduce_sum(x) > 1e9, lambda: function(x), lambda: x * scale())
 
     assert check_conversion(tf.function(choice), (X,)).passed
+
+
+def test_a_window_that_is_folded_is_no_part_of_a_gelu() -> None:
+    """Its last product is gone when the product with it is looked at."""
+    x = np.random.default_rng(5).normal(size=(2, 64)).astype(np.float32)
+    function = tf.function(lambda v: v * tf.signal.kaiser_window(64), autograph=False)
+    report = check_conversion(function, (x,))
+    assert report.passed, report.text()

@@ -12,7 +12,9 @@ __all__ = ["match_gelu"]
 
 
 def _scalar(g: GraphBuilder, tensor: Any) -> float | None:
-    """Return the value of a constant with one element."""
+    """Return the value of a constant with one element; operands of folded operations are gone."""
+    if not g.has_name(tensor.name):
+        return None
     value = g.get_constant(tensor.name)
     return (
         float(np.asarray(value).ravel()[0]) if value is not None and np.size(value) == 1 else None
