@@ -288,3 +288,38 @@ def test_a_reference_that_would_be_ignored_is_refused() -> None:
     report = check_conversion(np.abs, (X,), reference=lambda x: x)
     assert report.failed_phase == "import"
     assert "a model that is converted is compared with itself" in report.text()
+
+
+def _sums_of_unlike_length(seed: int) -> tuple[Callable[..., Any], onnx.ModelProto, Any]:
+    """One to eight products an element, added up in the order of the taps or backwards."""
+    import tensorflow as tf
+
+    from yobx.tensorflow import to_onnx
+
+    rng = np.random.default_rng(seed)
+    weights = rng.normal(size=(3, 3, 3, 3, 2)).astype(np.float32)
+    x = rng.normal(size=(7, 11, 13, 17, 2)).astype(np.float32)
+    shape = (7, 21, 25, 33, 3)
+    function = tf.function(lambda x: tf.nn.conv3d_transpose(x, weights, shape, 2, "SAME"))
+    return function, to_onnx(function, (x,), dynamic_shapes=({},)), x
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_an_element_may_be_a_sum_of_more_numbers_than_most(seed: int) -> None:
+    function, onx, x = _sums_of_unlike_length(seed)
+    report = check_conversion(onx, (x,), reference=function)
+    assert report.passed, report.text()
+
+
+def test_a_wrong_element_is_told_when_it_is_measured_again() -> None:
+    function, onx, x = _sums_of_unlike_length(0)
+
+    def off(x: Any) -> Any:
+        y = function(x).numpy()
+        y[3, 11, 13, 15, 1] += 2e-5
+        return y
+
+    report = check_conversion(onx, (x,), reference=off, localize=False)
+    assert not report.passed
+    assert report.outputs[0].wrong == 1
+    assert report.outputs[0].first_index == (3, 11, 13, 15, 1)

@@ -127,7 +127,12 @@ class Sensitivity:
         return ulp_allowance(words, ulp, zero_sign=self.value_class(name).zero_sign)
 
     def measure(
-        self, feeds: Mapping[str, NDArray[Any]], clean: Mapping[str, Any], names: Sequence[str]
+        self,
+        feeds: Mapping[str, NDArray[Any]],
+        clean: Mapping[str, Any],
+        names: Sequence[str],
+        *,
+        runs: int | None = None,
     ) -> dict[str, Allowance]:
         """Measures what rounding explains.
 
@@ -135,14 +140,15 @@ class Sensitivity:
             feeds: Inputs of the run.
             clean: Values of the same model without noise and without optimisation.
             names: Values to measure.
+            runs: Number of noisy runs, as the table has it if ``None``.
 
         Returns:
             One allowance a name. Where nothing could be measured it is the usual tolerance of the
             dtype, and says so.
         """
-        runs = self._noisy_runs(feeds, names, clean)
+        noisy = self._noisy_runs(feeds, names, clean, runs or self.tolerances.runs)
         return {
-            name: self._allowance(name, clean[name], [r.get(name) for r in runs]) for name in names
+            name: self._allowance(name, clean[name], [r.get(name) for r in noisy]) for name in names
         }
 
     def measure_turns(
@@ -173,7 +179,8 @@ class Sensitivity:
         runs: list[dict[str, list[Any]]] = []
         try:
             session = Session(twin, weights=self.model, provider=self.provider, optimise=False)
-            runs = [inner.turns(session.run({**feeds, **n}).values) for n in self._numbers()]
+            numbers = run_numbers(self.seed, self.tolerances.runs)
+            runs = [inner.turns(session.run({**feeds, **n}).values) for n in numbers]
         except (LoadError, RunError) as error:
             self._note(f"rounding inside control flow could not be measured: {error}")
 
@@ -186,7 +193,11 @@ class Sensitivity:
         }
 
     def _noisy_runs(
-        self, feeds: Mapping[str, NDArray[Any]], names: Sequence[str], clean: Mapping[str, Any]
+        self,
+        feeds: Mapping[str, NDArray[Any]],
+        names: Sequence[str],
+        clean: Mapping[str, Any],
+        runs: int,
     ) -> list[dict[str, Any]]:
         wanted = list(dict.fromkeys(names))
         if self._session is None or not set(wanted) <= set(self._session.outputs):
@@ -208,13 +219,11 @@ class Sensitivity:
                 self._note(f"rounding could not be measured: {error}")
                 return []
         try:
-            return [self._session.run({**feeds, **n}, wanted).values for n in self._numbers()]
+            numbers = run_numbers(self.seed, runs)
+            return [self._session.run({**feeds, **n}, wanted).values for n in numbers]
         except RunError as error:
             self._note(f"rounding could not be measured: {error}")
             return []
-
-    def _numbers(self) -> list[dict[str, NDArray[np.float32]]]:
-        return run_numbers(self.seed, self.tolerances.runs)
 
     def _note(self, message: str) -> None:
         if message not in self.notes:
@@ -246,7 +255,9 @@ class Sensitivity:
         sigma = np.sqrt(np.mean([np.square(m / self._amplification) for m in moves], axis=0))
         moving = sigma[sigma > 0.0]
         typical = float(np.median(moving)) if moving.size else 0.0
-        pooled = np.sqrt((np.square(sigma) + typical**2) / 2.0)
+        # Six runs may take one deviation for too small, so the typical one counts too, but an
+        # element that is a sum of more numbers than most may be off by as much as it moves.
+        pooled = np.maximum(sigma, np.sqrt((np.square(sigma) + typical**2) / 2.0))
         unit = spacing(np.abs(quiet), clean.dtype) if clean.size else np.zeros(clean.shape)
         scale = self.tolerances.scale
         # Where noise alone turns a number into an infinity, a finite error says nothing.

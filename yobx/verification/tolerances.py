@@ -77,6 +77,8 @@ class Tolerances:
         narrow_noise: The same in types of 16 bits, of those classes where it differs.
         narrow_sums: Operations of the source that add up in the 16 bits they are given.
         runs: Noisy runs for each binding.
+        again: Noisy runs where a few elements are off.
+        few: Share of the elements of an output that is a few.
         elementwise: Measured standard deviations allowed for an element.
         inside: Factor on it for values that only tell where a fault is.
         rms: Measured standard deviations allowed for the root mean square.
@@ -97,6 +99,8 @@ class Tolerances:
     narrow_noise: Mapping[str, float]
     narrow_sums: frozenset[str]
     runs: int
+    again: int
+    few: float
     elementwise: float
     inside: float
     rms: float
@@ -239,6 +243,8 @@ def _parse(data: Mapping[str, Any]) -> Tolerances:
         narrow_noise={k: float(value) for k, value in model["noise"]["narrow"].items()},
         narrow_sums=frozenset(model["noise"]["narrow_sums"]["operations"]),
         runs=int(model["runs"]),
+        again=int(model["again"]),
+        few=float(model["few"]),
         elementwise=float(model["elementwise"]),
         inside=float(model["inside"]),
         rms=float(model["rms"]),
