@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 from yobx.xbuilder.converters import misfit_of
 
 __all__ = [
+    "PARAMETERS",
     "StablehloRegistration",
     "get_stablehlo_op_converter",
     "get_stablehlo_op_registrations",

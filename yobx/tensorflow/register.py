@@ -23,7 +23,6 @@ __all__ = [
     "get_tf_op_converters",
     "get_tf_op_registration",
     "get_tf_op_registrations",
-    "misfit_of_converter",
     "register_tf_op_converter",
 ]
 
@@ -79,8 +78,8 @@ _REGISTRATIONS: dict[str, ConverterRegistration] = {}
 def misfit_of_converter(function: object) -> str:
     """Tells why a converter cannot be called as converters are, or ``""``."""
     optional = ("verbose",) if callable(function) and accepts_verbose(function) else ()
-    why = misfit_of(function, ("g", "sts", "outputs", "op"), optional)
-    return why.replace("op). Received", "op), and verbose=0 if it likes. Received")
+    parameters = ("g", "sts", "outputs", "op")
+    return misfit_of(function, parameters, optional, also=", and verbose=0 if it likes")
 
 
 def register_tf_op_converter(

@@ -58,7 +58,7 @@ class _Rewriting:
         users: Name -> the nodes that take an output of it.
         array: Output of a node -> the array whose handle or flow it is.
         handles: Outputs that are handles.
-    made: Name of an array -> its node as it was.
+        made: Name of an array -> its node as it was.
     """
 
     graph: Any

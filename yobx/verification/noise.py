@@ -199,8 +199,7 @@ class _Noise:
 
     def _adds_narrowly(self, node: onnx.NodeProto) -> bool:
         """Whether the source adds up in the 16 bits it is given."""
-        facts = {prop.key: prop.value for prop in node.metadata_props}
-        return facts.get("yobx.op", "") in self.tolerances.narrow_sums
+        return facts_of(node).get("op", "") in self.tolerances.narrow_sums
 
     def _narrow_condition_noise(self, node: onnx.NodeProto, output: str) -> list[onnx.NodeProto]:
         """Noise of a sum whose every step is rounded to 16 bits; computed in float32."""

@@ -239,7 +239,11 @@ def _parse(data: Mapping[str, Any]) -> Tolerances:
         },
         factor=float(data["class"]["contraction"]["factor"]),
         factorisation=float(data["factorisation"]["factor"]),
-        noise={k: float(v) for k, v in model["noise"].items() if not isinstance(v, dict)},
+        noise={
+            name: float(value)
+            for name, value in model["noise"].items()
+            if name not in {"narrow", "narrow_sums"}
+        },
         narrow_noise={k: float(value) for k, value in model["noise"]["narrow"].items()},
         narrow_sums=frozenset(model["noise"]["narrow_sums"]["operations"]),
         runs=int(model["runs"]),

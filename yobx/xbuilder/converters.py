@@ -17,19 +17,22 @@ def place_of(function: Callable[..., Any]) -> str:
     return f"{label} ({code.co_filename}:{code.co_firstlineno})" if code is not None else label
 
 
-def misfit_of(function: object, parameters: Sequence[str], keywords: Sequence[str] = ()) -> str:
+def misfit_of(
+    function: object, parameters: Sequence[str], keywords: Sequence[str] = (), *, also: str = ""
+) -> str:
     """Tells why a converter cannot be called.
 
     Args:
         function: The converter.
         parameters: What it is given by position.
         keywords: What it is given by name.
+        also: What it may take besides, in words.
 
     Returns:
         One sentence with its place and what it takes, or ``""`` if it can be called; also if it is
         of C code that does not say what it takes.
     """
-    expected = f"A converter takes ({', '.join(parameters)})"
+    expected = f"A converter takes ({', '.join(parameters)}){also}"
     if not callable(function):
         return f"{expected}. Received: {function!r}, which cannot be called"
     try:
