@@ -1,3 +1,5 @@
+"""Facts about a node that converters write, and nothing else, are read."""
+
 from __future__ import annotations
 
 import onnx

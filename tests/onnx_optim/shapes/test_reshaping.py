@@ -222,6 +222,7 @@ def test_a_size_of_the_input_is_no_wildcard(allowzero):
     context = ShapesContext()
     compute_shapes(context, onnx.parser.parse_model(text))
     found = context.get("y").shape
-    assert found == ([4, "h - 2", "n"] if allowzero else found)
+    if allowzero:
+        assert found == [4, "h - 2", "n"]
     for n, h in ((1, 3), (2, 5), (5, 9)):
         assert [dim.evaluate({"n": n, "h": h}) for dim in found.dims()] == [4, h - 2, n]

@@ -98,9 +98,6 @@ def test_opsets_without_random_operators_are_refused() -> None:
     assert caught.value.op_type == "RandomUniformLike"
 
 
-# op type -> (inputs, attributes, smallest value, largest value, mean)
-
-
 @pytest.mark.parametrize("alpha", [0.1, 0.9, 1.0, 3.0, 50.0])
 def test_gamma(alpha: float) -> None:
     got = draw(lambda x: tf.random.gamma([20000], x[0] + alpha, tf.constant([1.0, 2.0]), seed=3))
