@@ -45,9 +45,9 @@ class ExitCode(enum.IntEnum):
     DIFFERENCE = 1
     """A check was made and found a difference or a contradiction."""
     USAGE = 2
-    """Options or arguments are wrong."""
+    """Options or arguments are wrong, or a file that they name cannot be written."""
     MODEL = 3
-    """The model could not be loaded, converted, inferred or written."""
+    """The model could not be loaded, traced, converted or inferred."""
     INTERNAL = 4
     """A fault of yobx itself."""
     INTERRUPTED = 130

@@ -25,8 +25,8 @@ examples:
 exit codes:
   0  done, and every requested check agreed
   1  a check found a difference, or --strict a contradiction
-  2  wrong options, arguments or names of files
-  3  the model cannot be loaded, converted, inferred or written
+  2  wrong options, arguments or names of files, or a file that cannot be written
+  3  the model cannot be loaded, traced, converted or inferred
   4  a fault of yobx itself: please report it
   130  interrupted
   141  the output was cut off, as by `| head`
@@ -41,6 +41,10 @@ MODEL is one of
                             a model, (model, args) or (model, args, options)
   file.py:attribute         the same, from a file
   function.bin              with --jax, what jax.export.Exported.serialize() returned
+"""
+_ONNX_MODEL = """\
+  model.onnx                an ONNX model, with model_reference.py beside it that defines
+                            reference(*inputs) over numpy arrays
 """
 
 
@@ -203,7 +207,10 @@ def _add_convert(commands: _Commands[argparse.ArgumentParser]) -> None:
 
 def _add_check(commands: _Commands[argparse.ArgumentParser]) -> None:
     parser = _command(
-        commands, "check", "convert a model and compare the result with the original", _MODEL
+        commands,
+        "check",
+        "convert a model and compare the result with the original",
+        _MODEL + _ONNX_MODEL,
     )
     _add_source(parser)
     runs = parser.add_argument_group("the runs")
