@@ -16,6 +16,7 @@ from .fourier import (
     LONGEST_PRODUCT,
     chirp_transform,
     matrix_transform,
+    of_real,
     one_sided,
     one_sided_inverse,
     onnx_dft,
@@ -171,7 +172,8 @@ def rfft(g: GraphBuilder, x: str, sizes: Sequence[Dim]) -> str:
     axes = [-i for i in range(1, len(sizes) + 1)]
     with _told(g, x, sizes):
         pairs = _one_sided(g, _exact(g, x, sizes), sizes[-1], g.get_type(x))
-        return cast(g, fft(g, pairs, axes[1:], inverse=False, kind=g.get_type(x)), g.get_type(x))
+        done = fft(g, pairs, axes[1:], inverse=False, kind=g.get_type(x))
+        return of_real(g, cast(g, done, g.get_type(x)), sizes)
 
 
 def _one_sided(g: GraphBuilder, x: str, size: Dim, kind: TensorType) -> str:
@@ -200,7 +202,7 @@ def irfft(g: GraphBuilder, x: str, sizes: Sequence[Dim]) -> str:
     with _told(g, x, sizes):
         x = _exact(g, x, sizes)
         others = [-i for i in range(2, len(sizes) + 1)]
-        x = fft(g, x, others, inverse=True, kind=dtype)
+        x = of_real(g, fft(g, x, others, inverse=True, kind=dtype), [last])
         if isinstance(last, int) and _is_inexact([last]) and last <= LONGEST_PRODUCT:
             return cast(g, one_sided_inverse(g, x, last), dtype)
         place = np.array([(g.get_rank(x) or 0) - 2], np.int64)

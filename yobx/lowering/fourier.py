@@ -8,6 +8,7 @@ Complex tensors are pairs, real part first, in float64.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,10 +16,15 @@ from numpy.typing import NDArray
 
 from yobx.xbuilder import GraphBuilder
 
+from .legalise import legal
+from .shapes import Dim, scalar
+from .transcendental import const
+
 __all__ = [
     "LONGEST_PRODUCT",
     "chirp_transform",
     "matrix_transform",
+    "of_real",
     "one_sided",
     "one_sided_inverse",
     "onnx_dft",
@@ -78,6 +84,40 @@ def one_sided_inverse(g: GraphBuilder, x: str, size: int) -> str:
     rank = g.get_rank(x) or 2
     flat = g.op.Reshape(x, np.array([0] * (rank - 2) + [2 * half], np.int64))
     return str(g.op.MatMul(flat, table.reshape(2 * half, size)))
+
+
+def of_real(g: GraphBuilder, x: str, sizes: Sequence[Dim]) -> str:
+    """Emit the first half ``x`` of a real tensor's spectrum with real numbers where it has them.
+
+    Those are the elements that mirror themselves: the first and that of half the length. The
+    frameworks give them an imaginary part of exactly 0, and do not read it on the way back; a tiny
+    one turns the angle of a negative number by a whole turn.
+    """
+    masks = [_own_mirror(g, size, i, len(sizes)) for i, size in enumerate(sizes)]
+    mask = masks[-1]
+    for other in masks[:-1]:
+        mask = g.op.And(mask, other)
+    return str(legal(g).Where(mask, const(g, x, 0), x))
+
+
+def _own_mirror(g: GraphBuilder, size: Dim, place: int, count: int) -> str | NDArray[Any]:
+    """Which elements of an axis mirror themselves: their number is, twice, 0 or the size.
+
+    Of the last axis, which is before the pairs, only the first half; real parts do not count.
+    """
+    last = place == count - 1
+    shape = np.array([-1, *[1] * (count - place)], np.int64)
+    # No product of two even numbers is -1: real parts stay.
+    looked_for = np.array([-1, 0] if last else [0], np.int64)
+    if isinstance(size, int):
+        twice = np.arange(0, size + 1 if last else 2 * size, 2)
+        found: NDArray[Any] = (twice * (twice - size)).reshape(shape) == looked_for
+        return found
+    length = scalar(g, size)
+    end = g.op.Add(length, np.int64(1)) if last else g.op.Add(length, length)
+    double = g.op.Range(np.array(0, np.int64), end, np.array(2, np.int64))
+    product = g.op.Mul(double, g.op.Sub(double, length))
+    return str(g.op.Equal(g.op.Reshape(product, shape), looked_for))
 
 
 def chirp_transform(g: GraphBuilder, x: str, axis: int, size: int, *, inverse: bool) -> str:

@@ -103,6 +103,7 @@ COMPUTING = [
     Case("fft2", lambda x: jnp.fft.fft2(x.reshape(-1, 2, 2)), one, N, tolerance=LOOSE),
     Case("rfft", lambda x: jnp.fft.rfft(x.real), one, N, tolerance=LOOSE),
     Case("irfft", lambda x: jnp.fft.irfft(x), one, N, tolerance=LOOSE),
+    Case("angle of rfft", lambda x: jnp.angle(jnp.fft.rfft(x.real)[:, ::2]), one, N),
     Case(
         "loop", lambda x: lax.fori_loop(0, 3, lambda i, c: c * 1j + x, x), one, N, tolerance=LOOSE
     ),
