@@ -323,3 +323,26 @@ def test_a_wrong_element_is_told_when_it_is_measured_again() -> None:
     assert not report.passed
     assert report.outputs[0].wrong == 1
     assert report.outputs[0].first_index == (3, 11, 13, 15, 1)
+
+
+@pytest.mark.parametrize(("seed", "shift"), [(26, 0.0), (46, 0.0), (26, 2e-5)])
+def test_one_number_may_be_as_far_off_as_one_number_can_be(seed: int, shift: float) -> None:
+    """A root mean square of one element varies more than that of many, and is still judged."""
+    import tensorflow as tf
+
+    from yobx.tensorflow import to_onnx
+
+    rng = np.random.default_rng(seed)
+    kernel = rng.normal(size=(3, 3, 3, 8)).astype(np.float32)
+    head = rng.normal(size=(8, 1)).astype(np.float32)
+    x = rng.normal(size=(1, 16, 16, 3)).astype(np.float32)
+
+    def pooled(x: Any) -> Any:
+        return tf.reduce_mean(tf.nn.relu(tf.nn.conv2d(x, kernel, 1, "SAME")), [1, 2]) @ head
+
+    function = tf.function(pooled)
+    onx = to_onnx(function, (x,), dynamic_shapes=({},))
+    report = check_conversion(
+        onx, (x,), reference=lambda x: function(x).numpy() + np.float32(shift), localize=False
+    )
+    assert report.passed == (shift == 0.0), report.text()

@@ -218,3 +218,23 @@ def test_sums_in_16_bits_agree_and_a_wrong_weight_does_not(name: str) -> None:
                 model, (x,), reference=lambda v, f=right: f(v).numpy(), localize=False
             )
             assert faulty.failed_phase == "values"
+
+
+# ---- whole models --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("elements", range(1, len(TABLE.rms_of_few) + 1))
+def test_one_right_output_of_few_elements_in_ten_thousand_is_refused(elements: int) -> None:
+    """The square of a root mean square over one that was measured is of the distribution F."""
+    draws = 4_000_000
+    rng = np.random.default_rng(elements)
+    error = rng.chisquare(elements, draws) / elements
+    measured = rng.chisquare(elements * TABLE.again, draws) / (elements * TABLE.again)
+    limit = TABLE.rms_limit(elements, TABLE.again)
+    refused = np.mean(error / measured > limit**2)
+    assert 0.8e-4 < refused < 1.2e-4
+    assert TABLE.rms_limit(elements, TABLE.runs) == TABLE.rms
+
+
+def test_an_output_of_more_elements_has_the_limit_of_many() -> None:
+    assert TABLE.rms_limit(len(TABLE.rms_of_few) + 1, TABLE.again) == TABLE.rms

@@ -16,6 +16,7 @@ from yobx.verification.arguments import as_pairs, fill, from_pairs, tensors_of
 from yobx.verification.bindings import Binding, InputAxes, axes_of_inputs, choose_bindings, resized
 from yobx.verification.boundary import Attempt, one_line
 from yobx.verification.comparison import Allowance, compare
+from yobx.verification.doubts import PHASE_OF, differ, doubtful
 from yobx.verification.dtypes import dtype_name, is_float, widen
 from yobx.verification.evidence import BindingRun, CheckResult
 from yobx.verification.findings import RANDOM, BindingReport, Outcome, OutputReport, ShapeReport
@@ -52,13 +53,6 @@ _DRAWS = frozenset(
     }
 )
 _EAGER = "the model itself is another function when it is called eagerly, see the note"
-_PHASE_OF = {
-    "dtype": "structure",
-    "missing": "structure",
-    "extra": "structure",
-    "rank": "shape-match",
-    "shape": "shape-match",
-}
 
 
 def judge(
@@ -310,7 +304,7 @@ class _Judgement:
 
     def _look_for_first(self) -> None:
         """Looks for the first value that differs, when one does."""
-        apart = {*_PHASE_OF, RANDOM}
+        apart = {*PHASE_OF, RANDOM}
         wrong = [o for o in self.report.outputs if o.failed and o.category not in apart]
         if wrong and self.prepared.options.localize:
             self._localize(wrong[0])
@@ -318,9 +312,9 @@ class _Judgement:
     def _compare_run(self, run: BindingRun) -> None:
         allowances = self._allowances(run)
         reports = self._compared(run, allowances)
-        if _differ(reports) and self._refactor(run):
+        if differ(reports) and self._refactor(run):
             reports = self._compared(run, allowances)
-            if _differ(reports):
+            if differ(reports):
                 reports = self._with_earlier_factors(run, allowances) or reports
         if self._measure_again(run, allowances, reports):
             reports = self._compared(run, allowances)
@@ -329,20 +323,13 @@ class _Judgement:
     def _measure_again(
         self, run: BindingRun, allowances: dict[str, Allowance], reports: Sequence[OutputReport]
     ) -> bool:
-        """Measures rounding more closely where a few elements are off; whether there are such."""
-        table = self.prepared.sensitivity.tolerances
-        doubtful = [
-            report.name
-            for report in reports
-            if report.failed
-            and report.category == "values"
-            and 0 < report.wrong <= max(1.0, table.few * report.elements)
-            and allowances[report.name].rms is not None
-        ]
-        if doubtful:
-            measure = self.prepared.sensitivity.measure
-            allowances.update(measure(run.feeds, run.values, doubtful, runs=table.again))
-        return bool(doubtful)
+        """Measures rounding more closely where that may decide; whether there are such outputs."""
+        sensitivity = self.prepared.sensitivity
+        names = doubtful(reports, allowances, sensitivity.tolerances)
+        if names:
+            again = sensitivity.tolerances.again
+            allowances.update(sensitivity.measure(run.feeds, run.values, names, runs=again))
+        return bool(names)
 
     def _with_earlier_factors(
         self, run: BindingRun, allowances: dict[str, Allowance]
@@ -354,7 +341,7 @@ class _Judgement:
         later = run.with_factors
         if self._refactor(run, first=True):
             reports = self._compared(run, allowances)
-            if not _differ(reports):
+            if not differ(reports):
                 return reports
         run.with_factors = later
         return None
@@ -430,7 +417,7 @@ class _Judgement:
                 self.phases.warn("values", f"{output.name}: {output.notes[-1]}")
             if not output.failed or output.category in {"missing", "extra"}:
                 continue
-            phase = _PHASE_OF.get(output.category, "values")
+            phase = PHASE_OF.get(output.category, "values")
             where = f"{output.name} {output.symbolic_shape} under {output.binding}"
             told = _count(output) if phase == "values" else output.notes[0]
             self.phases.fail(phase, f"{where}: {told}")
@@ -528,11 +515,6 @@ class _Judgement:
                 f"{len(bare)} of {counted(len(nodes), 'node')} without a word of where it comes "
                 f"from: {shown}",
             )
-
-
-def _differ(reports: Sequence[OutputReport]) -> bool:
-    """Whether values differ, and not only their types and shapes."""
-    return any(o.failed and o.category not in _PHASE_OF for o in reports)
 
 
 def _unfit(model: onnx.ModelProto, leaves: Sequence[NDArray[Any]]) -> str:

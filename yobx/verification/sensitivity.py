@@ -271,7 +271,7 @@ class Sensitivity:
             f"{self.tolerances.elementwise * scale:g} measured deviations ({found.label})",
             np.asarray(elementwise, np.float64),
             ulp=1.0,
-            rms=scale * self.tolerances.rms * rms,
+            rms=scale * self.tolerances.rms_limit(clean.size, len(noisy)) * rms,
             zero_sign=found.zero_sign,
             weak_above=self.tolerances.weak,
             blind_above=self.tolerances.blind,

@@ -82,6 +82,7 @@ class Tolerances:
         elementwise: Measured standard deviations allowed for an element.
         inside: Factor on it for values that only tell where a fault is.
         rms: Measured standard deviations allowed for the root mean square.
+        rms_of_few: The same by number of elements, from one, where it is measured again.
         weak: Share of the output's spread above which an allowance proves little.
         blind: Share above which it proves nothing.
         fallback: Tolerances by dtype when nothing can be measured.
@@ -104,6 +105,7 @@ class Tolerances:
     elementwise: float
     inside: float
     rms: float
+    rms_of_few: tuple[float, ...]
     weak: float
     blind: float
     fallback: Mapping[str, Tolerance]
@@ -111,6 +113,12 @@ class Tolerances:
     classes: Mapping[str, str]
     zero_sign_free: frozenset[str]
     scale: float = 1.0
+
+    def rms_limit(self, elements: int, runs: int) -> float:
+        """Deviations that the root mean square of an output may be off, from that many runs."""
+        if runs >= self.again and 0 < elements <= len(self.rms_of_few):
+            return self.rms_of_few[elements - 1]
+        return self.rms
 
     def class_of(self, domain: str, op_type: str) -> str:
         """Class of an operator; one that is not listed is transcendental."""
@@ -252,6 +260,7 @@ def _parse(data: Mapping[str, Any]) -> Tolerances:
         elementwise=float(model["elementwise"]),
         inside=float(model["inside"]),
         rms=float(model["rms"]),
+        rms_of_few=tuple(float(value) for value in model["rms_of_few"]),
         weak=float(model["weak"]),
         blind=float(model["blind"]),
         fallback={

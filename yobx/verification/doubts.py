@@ -1,0 +1,51 @@
+"""Which outputs differ, and of which of them a closer look may say otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from yobx.verification.comparison import Allowance
+from yobx.verification.findings import OutputReport
+from yobx.verification.tolerances import Tolerances
+
+__all__ = ["PHASE_OF", "differ", "doubtful"]
+
+#: Phase that tells of an output, by its category; `values` for all others.
+PHASE_OF = {
+    "dtype": "structure",
+    "missing": "structure",
+    "extra": "structure",
+    "rank": "shape-match",
+    "shape": "shape-match",
+}
+
+
+def differ(reports: Sequence[OutputReport]) -> bool:
+    """Whether values differ, and not only their types and shapes."""
+    return any(o.failed and o.category not in PHASE_OF for o in reports)
+
+
+def doubtful(
+    reports: Sequence[OutputReport], allowances: Mapping[str, Allowance], table: Tolerances
+) -> list[str]:
+    """Outputs that differ where rounding, measured a few times, may have been taken for too small.
+
+    Args:
+        reports: Findings of one run.
+        allowances: What they were compared with, by name.
+        table: The tolerance table.
+
+    Returns:
+        Names of outputs of which a few elements are off, and of those that have only a few.
+    """
+    return [
+        report.name
+        for report in reports
+        if report.failed
+        and report.category == "values"
+        and allowances[report.name].rms is not None
+        and (
+            0 < report.wrong <= max(1.0, table.few * report.elements)
+            or report.elements <= len(table.rms_of_few)
+        )
+    ]
