@@ -99,6 +99,28 @@ def test_ring_laws(x: str, y: str, z: str) -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
+        ("max(m - 1, 0) + min(m, 1)", "m"),
+        ("max(m - s, 0) + min(m, s)", "m"),
+        ("max(s - m, 0) + min(m, s)", "s"),
+        ("2*max(m - s, 0) + 2*min(m, s) + k", "k + 2*m"),
+        ("max(n - (-2%max(n, 1)), 0) + min(n, -2%max(n, 1))", "n"),
+        ("max(m - 1, 0) + 2*min(m, 1)", "max(m - 1, 0) + 2*min(m, 1)"),
+        ("max(m - 2, 0) + min(m, 1)", "max(m - 2, 0) + min(m, 1)"),
+        ("max(m - 1, 1) + min(m, 1)", "max(m - 1, 1) + 1*min(m, 1)"),
+        ("7", "7"),
+    ],
+)
+def test_what_was_cut_is_rejoined(text: str, expected: str) -> None:
+    found = OptimDim(text).rejoined()
+    assert found == OptimDim(expected)
+    for values in itertools.product(range(5), repeat=4):
+        sizes = dict(zip("mskn", values, strict=True))
+        assert found.evaluate(sizes) == OptimDim(text).evaluate(sizes)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
         ("2*(h//2)", "2*(h//2)"),
         ("(2*h)//2", "h"),
         ("x//2*2", "2*(x//2)"),

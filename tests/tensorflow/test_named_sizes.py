@@ -30,6 +30,7 @@ FUNCTIONS: list[tuple[str, Function, list[int | str]]] = [
     ("every other", lambda x: x[:, ::-2], ["b", "(n + 1)//2"]),
     ("at most", lambda x: x[:, : tf.minimum(16, size(x, 1))], ["b", "min(n, 16)"]),
     ("pairs", lambda x: x[:, None, :] * x[:, :, None], ["b", "n", "n"]),
+    ("rolled", lambda x: tf.roll(x, 2, 1), ["b", "n"]),
     ("repeated", lambda x: tf.repeat(x, 3, axis=1), ["b", "3*n"]),
     ("counted", lambda x: tf.range(0, size(x, 1), 2), ["(n + 1)//2"]),
     ("summed", lambda x: tf.scan(lambda a, r: a + r, tf.transpose(x))[0], ["b"]),

@@ -7,6 +7,7 @@ the divisor may be zero the value is undefined, and the rewrite keeps it undefin
 from __future__ import annotations
 
 import contextlib
+import itertools
 from collections.abc import Iterable, Mapping
 
 from yobx.onnx_optim.polynomial import (
@@ -29,7 +30,7 @@ from yobx.onnx_optim.polynomial import (
     symbol,
 )
 
-__all__ = ["exact_div", "floordiv", "maximum", "minimum", "modulo", "substitute"]
+__all__ = ["exact_div", "floordiv", "maximum", "minimum", "modulo", "rejoined", "substitute"]
 
 
 MAX_ARGS = 24
@@ -331,6 +332,23 @@ def maximum(args: Iterable[Terms]) -> Terms:
 def minimum(args: Iterable[Terms]) -> Terms:
     """Least of ``args``."""
     return _extremum("min", args)
+
+
+def rejoined(a: Terms) -> Terms:
+    """``a`` with ``x`` for ``max(x - y, 0) + min(x, y)``: what was cut in two is whole again.
+
+    Not a part of the normal form: a sum less one of its parts would not be the other part.
+    """
+    found = [(mono[0], coef) for mono, coef in a if len(mono) == 1 and len(mono[0].args) == 2]
+    for (most, coef), (least, other) in itertools.permutations(found, 2):
+        cut = (most.kind, least.kind) == ("max", "min") and coef == other
+        if not cut or most.args[1] != ZERO:
+            continue
+        for x, y in (least.args, reversed(least.args)):
+            if most.args[0] == subtract(x, y):
+                rest = normal({m: c for m, c in a if m not in ((most,), (least,))})
+                return rejoined(add(rest, scale(x, coef)))
+    return a
 
 
 def _extremum(kind: str, args: Iterable[Terms]) -> Terms:

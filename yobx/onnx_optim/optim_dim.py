@@ -185,6 +185,10 @@ class OptimDim:
         """The quotient, where the caller knows that ``other`` is not 0 and divides ``self``."""
         return of_terms(dv.exact_div(self._terms, OptimDim(other)._terms))
 
+    def rejoined(self) -> OptimDim:
+        """The same size with ``x`` for ``max(x - y, 0) + min(x, y)``."""
+        return of_terms(dv.rejoined(self._terms))
+
     @staticmethod
     def max(*dims: DimLike | Iterable[DimLike]) -> OptimDim:
         """Greatest of the dimensions, given one by one or as one iterable."""

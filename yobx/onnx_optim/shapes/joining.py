@@ -62,7 +62,7 @@ def concat_dims(node: NodeView, shapes: list[Dims], axis: int) -> Dims:
         )
     if not agree:
         first = _reference(node, shapes, axis)
-    return (*first[:axis], total, *first[axis + 1 :])
+    return (*first[:axis], total.rejoined(), *first[axis + 1 :])
 
 
 def _certainly_filled(shape: Dims) -> bool:
