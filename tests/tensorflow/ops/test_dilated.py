@@ -68,6 +68,33 @@ def grouped(
     return function
 
 
+def channels_in_blocks(x: Any) -> Any:
+    """Half of the channels in each entry."""
+    blocks = tf.space_to_batch(x, [2, 2, 2], [[0, 0]] * 3)
+    return tf.batch_to_space(tf.nn.conv2d(blocks, W[:, :, :2], 1, "VALID"), [2, 2, 2], [[0, 0]] * 3)
+
+
+def batch_as_a_spatial_axis(x: Any) -> Any:
+    """A convolution along two axes, the first of which is that of the entries."""
+    blocks = tf.space_to_batch(x[:, 0], [2], [[0, 0]])
+    weights = tf.concat([W[:1], W[:1, :, :1]], 2)
+    made = tf.nn.conv2d(tf.expand_dims(blocks, 0), weights, 1, "VALID")
+    return tf.batch_to_space(tf.squeeze(made, [0]), [2], [[0, 0]])
+
+
+@pytest.mark.parametrize("function", [channels_in_blocks, batch_as_a_spatial_axis])
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_blocks_along_other_axes(function: Callable[[Any], Any], dynamic: bool) -> None:
+    sizes = {0: "n"} | ({2: "w"} if function is batch_as_a_spatial_axis else {})
+    x = data(2, 12, 14, 4)
+    traced = tf.function(function, autograph=False)
+    onx = to_onnx(traced, (x,), dynamic_shapes=(sizes if dynamic else {},))
+    for part in (x, x[:1, :, :12] if dynamic and 2 in sizes else x):
+        agree(onx, [function(part)], part)
+    (conv,) = (node for node in onx.graph.node if node.op_type == "Conv")
+    assert {2} != {i for a in conv.attribute if a.name == "dilations" for i in a.ints} - {1}
+
+
 @pytest.mark.parametrize(
     ("function", "single"),
     [

@@ -49,11 +49,11 @@ def dilated_convolution(
     found = _match(g, op)
     if found is None or not _same(constant(g, found.before, 1), blocks):
         return None
-    pads = _pads(g, found.before, op, len(blocks))
+    n = len(int_list(found.convolution, "strides")) - 2
+    axes = [a for a in range(1, n + 1) if a != found.axis]  # spatial ones that may be in blocks
+    pads = _pads(g, found.before, op, len(blocks)) if len(blocks) <= len(axes) else None
     if pads is None:
         return None
-    n = len(int_list(found.convolution, "strides")) - 2
-    axes = [a for a in range(1, n + 1) if a != found.axis]  # spatial ones that are in blocks
     dilations, pairs = [1] * n, [(0, 0)] * n
     for axis, block, pair in zip(axes, blocks, pads, strict=False):
         dilations[axis - 1], pairs[axis - 1] = block, pair
@@ -81,8 +81,8 @@ def _match(g: GraphBuilder, op: Any) -> _Found | None:
     before = result.inputs[0].op
     if axis is not None:
         added = constant(g, before, 1) if before.type == "ExpandDims" else None
-        if added is None or int(added) % rank(g, result, 0) != axis:
-            return None
+        if not axis or added is None or int(added) % rank(g, result, 0) != axis:
+            return None  # without a batch axis of its own the blocks are along other axes
         before = before.inputs[0].op
     return _Found(before, result, axis) if before.type == "SpaceToBatchND" else None
 
