@@ -196,6 +196,7 @@ FORMATS = [
                 "a {} b {}", [x, x[0]], "{}", summarize
             ),
             (Arg(kind, (2, 7)),),
+            op_type="StringFormat",
         )
         for kind in (
             *("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
@@ -207,6 +208,7 @@ FORMATS = [
         "format-placeholder",
         lambda x: tf.strings.format("{}: %% or %%", [x, x[0]], "%%", 1),
         (Arg("int32", (4, 3)),),
+        op_type="StringFormat",
     ),
 ]
 
