@@ -60,9 +60,10 @@ def test_the_inputs_and_outputs_of_a_step_are_arrays() -> None:
     def watch(step: Step) -> list[Any]:
         np.testing.assert_array_equal(step.inputs[0], X)
         np.testing.assert_array_equal(step.outputs[0], -X)
-        return step.outputs
+        return [step.outputs[0] - 1]
 
-    run(lambda x: lax.neg(x), watch)
+    (got,) = run(lambda x: lax.neg(x), watch)
+    np.testing.assert_array_equal(got, -X - 1)
 
 
 def test_other_results_reach_what_follows() -> None:
