@@ -405,7 +405,10 @@ def test_an_output_that_rounding_alone_decides_is_not_accepted() -> None:
     x = np.random.default_rng(2).uniform(1, 5, (4, 64)).astype(np.float32)
     report = run_on(bad, np.zeros_like, x)
     assert not report.passed
+    assert "VALUES agree, which proves nothing" in report.text()
+    assert "1/1 undecided:  y UNDECIDED" in report.text()
     assert "not decidable in float32" in report.text()
+    assert report.localization is None
 
 
 def test_the_clamped_sigmoid_is_blamed_on_the_run_time() -> None:

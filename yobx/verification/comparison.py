@@ -23,7 +23,7 @@ from yobx.verification.dtypes import (
     ulp_distance,
     widen,
 )
-from yobx.verification.findings import Outcome, OutputReport
+from yobx.verification.findings import UNDECIDED, Outcome, OutputReport
 from yobx.words import counted
 
 __all__ = ["EXACT", "Allowance", "compare", "compare_values", "ulp_allowance"]
@@ -279,7 +279,7 @@ def _check_rms(
     # A quantised output cannot be nearer than its own last place.
     if rms <= allowance.rms:
         return
-    if not report.failed:
+    if not report.failed or report.category == UNDECIDED:
         report.outcome, report.category = Outcome.FAILED, "values"
         index = np.unravel_index(int(np.argmax(error)), error.shape)
         report.first_index = tuple(int(i) for i in index)
@@ -371,7 +371,7 @@ def _judge_budget(report: OutputReport, ulp: NDArray[np.float64], allowance: All
             f"alone could move the output by {_share(report.relative_budget)} of its own spread"
         )
     elif report.relative_budget > allowance.blind_above:
-        report.outcome, report.category = Outcome.FAILED, "values"
+        report.outcome, report.category = Outcome.FAILED, UNDECIDED
         report.notes.append(
             f"not decidable in {report.dtype}: rounding alone moves the output by "
             f"{_share(report.relative_budget)} of its own spread, so nothing was proven"
@@ -396,7 +396,7 @@ def _judge_blind_elements(
         return
     whole = not is_complex(dtype) and allowance.ulp * 2.0 * epsilon_half(dtype) >= 1.0
     if whole and blind.any():
-        report.outcome, report.category = Outcome.FAILED, "values"
+        report.outcome, report.category = Outcome.FAILED, UNDECIDED
         report.notes.append(
             f"not decidable: {allowance.ulp:g} units in the last place of {report.dtype} are as "
             "much as the values themselves"

@@ -14,6 +14,7 @@ from yobx.phases import PHASES
 
 __all__ = [
     "RANDOM",
+    "UNDECIDED",
     "BindingReport",
     "Findings",
     "Localization",
@@ -28,6 +29,9 @@ __all__ = [
 
 RANDOM = "random"
 """Category of an output that is another one each time the source is called."""
+
+UNDECIDED = "undecided"
+"""Category of an output that agrees, where rounding alone could explain any other one too."""
 
 
 class Outcome(enum.StrEnum):
@@ -71,7 +75,8 @@ class OutputReport:
         symbolic_shape: Declared shape, with the values of the symbols: ``[B=7, 768]``.
         outcome: Passed, warning (compared, but the comparison proves little) or failed.
         category: What differs: ``""``, ``dtype``, ``rank``, ``shape``, ``values``, ``nan``,
-            ``inf``, ``zero sign``, ``missing``, ``extra``, ``random`` (another one in each call).
+            ``inf``, ``zero sign``, ``missing``, ``extra``, ``random`` (another one in each call),
+            ``undecided`` (no element is off, but rounding alone could explain anything).
         rule: The rule applied, in words.
         elements: Number of elements; 0 means the comparison is vacuous.
         wrong: Number of elements outside their allowance.

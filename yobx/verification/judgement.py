@@ -19,7 +19,14 @@ from yobx.verification.comparison import Allowance, compare
 from yobx.verification.doubts import PHASE_OF, differ, doubtful
 from yobx.verification.dtypes import dtype_name, is_float, widen
 from yobx.verification.evidence import BindingRun, CheckResult
-from yobx.verification.findings import RANDOM, BindingReport, Outcome, OutputReport, ShapeReport
+from yobx.verification.findings import (
+    RANDOM,
+    UNDECIDED,
+    BindingReport,
+    Outcome,
+    OutputReport,
+    ShapeReport,
+)
 from yobx.verification.frozen import FrozenSizes
 from yobx.verification.localize import OTHER_FUNCTION, Evidence, localize
 from yobx.verification.options import BindingRequest
@@ -304,7 +311,7 @@ class _Judgement:
 
     def _look_for_first(self) -> None:
         """Looks for the first value that differs, when one does."""
-        apart = {*PHASE_OF, RANDOM}
+        apart = {*PHASE_OF, RANDOM, UNDECIDED}
         wrong = [o for o in self.report.outputs if o.failed and o.category not in apart]
         if wrong and self.prepared.options.localize:
             self._localize(wrong[0])
@@ -567,7 +574,7 @@ def _symbolic(model: onnx.ModelProto, name: str, actual: Any) -> str:
 
 
 def _count(output: OutputReport) -> str:
-    if output.category == "values" and not output.wrong:
+    if output.category in {"values", UNDECIDED} and not output.wrong:
         return output.notes[-1] if output.notes else "systematically off"
     kinds = {
         "nan": "NaN in other places",

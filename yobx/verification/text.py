@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
-from yobx.verification.findings import RANDOM, Findings, Outcome, OutputReport
+from yobx.verification.findings import RANDOM, UNDECIDED, Findings, Outcome, OutputReport
 from yobx.words import counted, printable
 
 __all__ = ["render"]
@@ -81,14 +81,23 @@ def _headline(report: Findings) -> str:
     headline = _HEADLINES.get(report.failed_phase, "nothing was compared, so nothing is proven")
     if report.failed_phase == "values" and not any(output.failed for output in report.outputs):
         headline = "VALUES are not proven"
-    elif report.failed_phase == "values" and _only_random(report.outputs):
+    elif report.failed_phase == "values" and _all_are(report.outputs, RANDOM):
         headline = "VALUES cannot be compared"
+    elif report.failed_phase == "values" and _all_are(report.outputs, UNDECIDED):
+        headline = "VALUES agree, which proves nothing"
     return f"yobx: {headline} — {what}, {how}"
 
 
-def _only_random(outputs: Iterable[OutputReport]) -> bool:
+def _all_are(outputs: Iterable[OutputReport], category: str) -> bool:
+    """Whether outputs failed, all of them for one reason."""
     failed = [output for output in outputs if output.failed]
-    return bool(failed) and all(output.category == RANDOM for output in failed)
+    return bool(failed) and all(output.category == category for output in failed)
+
+
+def _state(outputs: Sequence[OutputReport]) -> str:
+    """One word for outputs of which some failed."""
+    apart = (category for category in (RANDOM, UNDECIDED) if _all_are(outputs, category))
+    return next(apart, "wrong")
 
 
 def _output_lines(report: Findings) -> list[str]:
@@ -102,11 +111,10 @@ def _output_lines(report: Findings) -> list[str]:
         return [_row("outputs", _accuracy(report))]
     cells = []
     for name, rows in list(by_name.items())[:_MOST_ROWS]:
-        state = "RANDOM" if _only_random(rows) else "WRONG"
-        cells.append(f"{name} {state if name in wrong else _fine(rows)}")
+        cells.append(f"{name} {_state(rows).upper() if name in wrong else _fine(rows)}")
     if len(by_name) > _MOST_ROWS:
         cells.append("…")
-    said = "random" if _only_random(report.outputs) else "wrong"
+    said = _state(report.outputs)
     lines = [_row("outputs", f"{len(wrong)}/{len(by_name)} {said}:  " + "   ".join(cells))]
     for name in [name for name in by_name if name in wrong][:3]:
         rows = [row for row in by_name[name] if row.failed]
@@ -142,7 +150,7 @@ def describe_output(output: OutputReport) -> list[str]:
     if output.elements:
         share = output.wrong / output.elements
         head += f"   {output.wrong}/{output.elements} elements ({_percent(share)})"
-    if output.category not in {"", "values"}:
+    if output.category not in {"", "values", UNDECIDED}:
         head += f"   {output.category}"
     if output.first_index is not None and output.got:
         head += f"   first at {list(output.first_index)}: got {output.got}  want {output.want}"
