@@ -46,5 +46,5 @@ def test_functions(name: str, dtype: str) -> None:
         (got,) = run(model, x)
         want = parts(tf.constant(x)).numpy()
         assert got.dtype == want.dtype
-        rtol = 1e-4 if dtype == "float32" else 1e-11
+        rtol = 1e-5 if dtype == "float32" else 1e-13
         np.testing.assert_allclose(got, want, rtol=rtol, atol=rtol * np.abs(want).max())
