@@ -359,7 +359,8 @@ class _Judgement:
         allowances: dict[str, Allowance] = {}
         for name, want in wanted.items():
             dtype = np.dtype("O") if isinstance(want, list) else np.asarray(want).dtype
-            strict = sensitivity.chosen(name, dtype, self.prepared.options.tolerance_class)
+            rule = self.prepared.options.tolerance_class
+            strict = sensitivity.chosen(name, dtype, rule, run.values)
             if strict is not None:
                 allowances[name] = strict
         unknown = [name for name in wanted if name not in allowances]

@@ -158,7 +158,7 @@ def _judge(evidence: Evidence, sensitivity: Sensitivity, name: str, want: Any) -
     """Judges an output by the rule that found it wrong."""
     value = evidence.values[name]
     dtype = np.dtype("O") if isinstance(value, list) else np.asarray(value).dtype
-    allowance = sensitivity.chosen(name, dtype, evidence.tolerance_class)
+    allowance = sensitivity.chosen(name, dtype, evidence.tolerance_class, evidence.values)
     if allowance is None:
         allowance = sensitivity.measure(evidence.feeds, evidence.values, [name])[name]
     return compare(name, value, want, allowance)
@@ -172,7 +172,7 @@ def _allowances(
     for name in names:
         value = evidence.values[name]
         strict = (
-            sensitivity.strict(name, np.asarray(value).dtype)
+            sensitivity.strict(name, np.asarray(value).dtype, evidence.values)
             if not isinstance(value, list)
             else None
         )

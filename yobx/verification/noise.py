@@ -27,7 +27,14 @@ from yobx.verification.tolerances import Tolerances
 from yobx.verification.value_types import value_types
 from yobx.verification.weights import light
 
-__all__ = ["RUN_NUMBER", "narrowing_casts", "noisy_model", "origin_of", "run_numbers"]
+__all__ = [
+    "RUN_NUMBER",
+    "largest_input",
+    "narrowing_casts",
+    "noisy_model",
+    "origin_of",
+    "run_numbers",
+]
 
 #: Input of a noisy twin: what its noise depends on, beside the values.
 RUN_NUMBER = "run__noise"
@@ -126,8 +133,7 @@ class _Noise:
             for name in outputs:
                 ulp = self._width(label, self.dtypes[name])
                 unit = self._unit(original, self.dtypes[name])
-                known = computed.op_type if computed.domain in {"", "ai.onnx"} else ""
-                after += self._relative_noise(renamed[name], name, ulp, unit, known)
+                after += self._relative_noise(renamed[name], name, ulp, unit, computed)
         self.noised += 1
         if _has_factor(original) and not low:
             last = next(n for n in after if outputs[0] in n.output)
@@ -177,7 +183,7 @@ class _Noise:
             if name and dtype in _UNIT and dtype not in _LOW:
                 copy = self._name(name)
                 ulp = self.tolerances.noise["inputs"]
-                nodes += self._relative_noise(name, copy, ulp, self._unit(node, dtype), "")
+                nodes += self._relative_noise(name, copy, ulp, self._unit(node, dtype), None)
                 node.input[i] = copy
         return nodes
 
@@ -300,12 +306,15 @@ class _Noise:
         return nodes, total
 
     def _relative_noise(
-        self, source: str, target: str, ulp: float, unit: float, op_type: str
+        self, source: str, target: str, ulp: float, unit: float, operator: onnx.NodeProto | None
     ) -> list[onnx.NodeProto]:
         dtype = self.dtypes.get(source, self.dtypes.get(target, TensorProto.FLOAT))
         width = ulp * unit * self.amplification
         # Of a documented exception: noise that varies as much as its error was seen to.
-        deviation = self.tolerances.deviation(op_type, _NAMES[dtype])
+        deviation = 0.0
+        if operator is not None:
+            largest = self.scales.get(next(iter(operator.input), ""))
+            deviation = self.tolerances.deviation(operator, _NAMES[dtype], largest)
         absolute = deviation * np.sqrt(3.0) * self.amplification
         noise = self._name(target)
         nodes: list[onnx.NodeProto] = []
@@ -423,6 +432,12 @@ def narrowing_casts(model: onnx.ModelProto) -> dict[str, str]:
         if read and all(_NAMES.get(types.get(casts.get(x, ""), 0)) == kind for x in read):
             found[name] = kind
     return found
+
+
+def largest_input(node: onnx.NodeProto, values: Mapping[str, Any]) -> float | None:
+    """The largest finite magnitude of the first input of an operator, if its value is known."""
+    name = next(iter(node.input), "")
+    return _magnitude(values[name]) if values.get(name) is not None else None
 
 
 def _magnitude(value: Any) -> float:

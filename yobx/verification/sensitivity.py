@@ -34,7 +34,7 @@ from yobx.verification.comparison import Allowance, ulp_allowance
 from yobx.verification.dtypes import epsilon_half, is_float, spacing, widen
 from yobx.verification.error_classes import ValueClass, classify
 from yobx.verification.inner_values import Collector
-from yobx.verification.noise import noisy_model, run_numbers
+from yobx.verification.noise import largest_input, noisy_model, run_numbers
 from yobx.verification.runner import LoadError, RunError, Session, exposed
 from yobx.verification.tolerances import Tolerances
 from yobx.verification.value_types import ValueType, value_types
@@ -76,15 +76,27 @@ class Sensitivity:
             self._classes = classify(self.model, self.tolerances)
         return self._classes.get(name, ValueClass())
 
-    def strict(self, name: str, dtype: np.dtype[Any]) -> Allowance | None:
-        """The allowance of a value behind at most one inexact operator: none is measured."""
+    def strict(
+        self, name: str, dtype: np.dtype[Any], values: Mapping[str, Any] | None = None
+    ) -> Allowance | None:
+        """The allowance of a value behind at most one inexact operator: none is measured.
+
+        Args:
+            name: The value.
+            dtype: Its dtype.
+            values: Values of the run: some exceptions are told of large inputs alone.
+        """
         found = self.value_class(name)
         if found.depth == 0:
             return ulp_allowance(f"exact ({_words('exact')})", 0.0, zero_sign=found.zero_sign)
         if found.depth == 1 and found.label in {"rounded", "transcendental"} and is_float(dtype):
-            direct = found.op_type if self._computed_in(found, dtype) else ""
-            absolute = self.tolerances.absolute(direct, dtype.name) * self.tolerances.scale
-            ulp = self.tolerances.units(found.label, dtype.name, direct)
+            direct, largest = None, None
+            if self._computed_in(found, dtype):
+                direct = self.model.graph.node[found.inexact]
+                largest = largest_input(direct, values or {})
+            absolute = self.tolerances.absolute(direct, dtype.name, largest)
+            absolute *= self.tolerances.scale
+            ulp = self.tolerances.units(found.label, dtype.name, direct, largest)
             rule = f"{ulp:g} ULP ({found.label}: {found.op_type})"
             if absolute:
                 rule += f" or {absolute:.1e} absolute (documented exception)"
@@ -110,16 +122,23 @@ class Sensitivity:
                 kinds.add(self._types[node.output[0]].dtype)
         return helper.np_dtype_to_tensor_dtype(dtype) in kinds
 
-    def chosen(self, name: str, dtype: np.dtype[Any], rule: str) -> Allowance | None:
+    def chosen(
+        self,
+        name: str,
+        dtype: np.dtype[Any],
+        rule: str,
+        values: Mapping[str, Any] | None = None,
+    ) -> Allowance | None:
         """The allowance by a rule of the caller; `None` when it is to be measured.
 
         Args:
             name: The value.
             dtype: Its dtype.
             rule: ``auto``, ``measured``, or a class whose units in the last place apply.
+            values: Values of the run.
         """
         if rule == "auto" or not is_float(dtype):
-            return self.strict(name, dtype)
+            return self.strict(name, dtype, values)
         if rule == "measured":
             return None
         ulp = self.tolerances.units(rule, dtype.name)

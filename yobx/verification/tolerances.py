@@ -7,10 +7,12 @@ import math
 import numbers
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
+
+from onnx import NodeProto, defs, helper
 
 from yobx.errors import ArgumentError
 
@@ -36,6 +38,8 @@ class ToleranceException:
         ulp: Units in the last place allowed there, where that is more than its class allows.
         rms: Root mean square of that error, which the noise of a model adds.
         reason: Why.
+        attributes: Attributes that the operator has to have.
+        inputs_from: Magnitude that the largest element of the operator's input has to reach.
     """
 
     op: str
@@ -48,6 +52,16 @@ class ToleranceException:
     ulp: float
     rms: float
     reason: str
+    attributes: Mapping[str, object] = field(default_factory=dict)
+    inputs_from: float = 0.0
+
+    def tells_of(self, node: NodeProto, dtype: str, largest: float | None) -> bool:
+        """Whether an operator is such a one; its largest input may be unknown."""
+        if (self.op, self.dtype) != (node.op_type, dtype) or node.domain not in {"", "ai.onnx"}:
+            return False
+        if largest is not None and largest < self.inputs_from:
+            return False
+        return all(_attribute(node, name) == value for name, value in self.attributes.items())
 
 
 @dataclass(frozen=True)
@@ -130,21 +144,38 @@ class Tolerances:
         """Whether the table names the operator."""
         return domain in {"", "ai.onnx"} and op_type in self.classes
 
-    def units(self, label: str, dtype: str, op_type: str = "") -> float:
-        """Units in the last place that a class, or an exception of an operator, allows."""
+    def units(
+        self,
+        label: str,
+        dtype: str,
+        node: NodeProto | None = None,
+        largest: float | None = None,
+    ) -> float:
+        """Units in the last place that a class, or an exception of an operator, allows.
+
+        Args:
+            label: The class.
+            dtype: Dtype of the result.
+            node: The operator, for its exceptions.
+            largest: The largest magnitude of its input, if that is known.
+        """
         usual = self.narrow.get(label, {}).get(dtype, self.ulp[label])
-        return max((usual, *(e.ulp for e in self._told(op_type, dtype)))) * self.scale
+        return max((usual, *(e.ulp for e in self._told(node, dtype, largest)))) * self.scale
 
-    def absolute(self, op_type: str, dtype: str) -> float:
+    def absolute(self, node: NodeProto | None, dtype: str, largest: float | None) -> float:
         """Absolute error a documented exception allows on the operator's direct result, else 0."""
-        return max((e.absolute for e in self._told(op_type, dtype)), default=0.0)
+        return max((e.absolute for e in self._told(node, dtype, largest)), default=0.0)
 
-    def deviation(self, op_type: str, dtype: str) -> float:
+    def deviation(self, node: NodeProto, dtype: str, largest: float | None) -> float:
         """Root mean square of the error of a documented exception, else 0."""
-        return max((e.rms for e in self._told(op_type, dtype)), default=0.0)
+        return max((e.rms for e in self._told(node, dtype, largest)), default=0.0)
 
-    def _told(self, op_type: str, dtype: str) -> list[ToleranceException]:
-        return [e for e in self.exceptions if (e.op, e.dtype) == (op_type, dtype)]
+    def _told(
+        self, node: NodeProto | None, dtype: str, largest: float | None
+    ) -> list[ToleranceException]:
+        if node is None:
+            return []
+        return [e for e in self.exceptions if e.tells_of(node, dtype, largest)]
 
     def applying(self, provider: str, framework: str) -> Tolerances:
         """The same table with those exceptions alone that apply to a provider and a source."""
@@ -205,6 +236,14 @@ def load_tolerances(path: str | Path | None = None, *, scale: float = 1.0) -> To
         raise ArgumentError(message, argument="tolerances") from error
 
 
+def _attribute(node: NodeProto, name: str) -> object:
+    """An attribute of an operator of ONNX, its default where the node has none."""
+    default = defs.get_schema(node.op_type).attributes[name].default_value
+    found = next((a for a in node.attribute if a.name == name), default)
+    value = helper.get_attribute_value(found)
+    return value.decode() if isinstance(value, bytes) else value
+
+
 @functools.cache
 def _shipped() -> Tolerances:
     text = files("yobx.verification").joinpath("tolerances.toml").read_text(encoding="utf-8")
@@ -227,6 +266,8 @@ def _exception(row: Mapping[str, Any]) -> ToleranceException:
         ulp=float(row.get("ulp", 0.0)),
         rms=float(row.get("rms", 0.0)),
         reason=row["reason"],
+        attributes=dict(row.get("attributes", {})),
+        inputs_from=float(row.get("inputs_from", 0.0)),
     )
 
 
