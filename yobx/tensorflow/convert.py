@@ -332,7 +332,8 @@ def _declare_captures(
         name = capture.name
         if g.has_name(name) or name in taken:
             name = g.unique_name(name)
-        value = to_pairs(capture.value) if capture.tensor.dtype.is_complex else capture.value
+        # A variable is captured as a resource: only its value tells complex numbers.
+        value = to_pairs(capture.value) if capture.value.dtype.kind == "c" else capture.value
         g.alias(capture.tensor.name, g.make_initializer(name, value))
 
 

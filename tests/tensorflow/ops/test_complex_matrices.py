@@ -17,6 +17,10 @@ def pair(x: Any) -> Any:
     return tf.complex(x, tf.reverse(x, [-1]) * 0.5)
 
 
+def turned(x: Any) -> Any:
+    return tf.argsort(x, axis=-1)
+
+
 FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "expm": lambda x: tf.linalg.expm(pair(x)),
     "solve": lambda x: tf.linalg.solve(pair(x), pair(x[..., :2])),
@@ -27,6 +31,11 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "likes": lambda x: tf.ones_like(pair(x)) * 2 + tf.zeros_like(pair(x)),
     "fill": lambda x: tf.fill(tf.shape(x), pair(x)[0, 0, 0]),
     "broadcast": lambda x: tf.broadcast_to(pair(x[:1]), tf.shape(x)),
+    "gather last": lambda x: tf.gather(pair(x), [2, 0], axis=-1),
+    "gather middle": lambda x: tf.gather(pair(x), [[0], [1]], axis=-2),
+    "gather in batches": lambda x: tf.gather(pair(x), turned(x)[:, 0], axis=-1, batch_dims=1),
+    "gather in rows": lambda x: tf.gather(pair(x), turned(x), axis=-1, batch_dims=2),
+    "ignored": lambda x: tf.gather_nd(pair(x), [[0, 1], [9, 0]], bad_indices_policy="IGNORE"),
 }
 
 
@@ -48,3 +57,19 @@ def test_functions(name: str, dtype: str) -> None:
         assert got.dtype == want.dtype
         rtol = 1e-5 if dtype == "float32" else 1e-13
         np.testing.assert_allclose(got, want, rtol=rtol, atol=rtol * np.abs(want).max())
+
+
+@pytest.mark.parametrize("shape", [(4, 3), None])
+def test_variables(shape: tuple[int, ...] | None) -> None:
+    value = data(4, 3) + 1j * data(4, 3, seed=1)
+    variable = tf.Variable(value.astype(np.complex64), shape=tf.TensorShape(shape))
+
+    @tf.function(input_signature=[tf.TensorSpec([2], "int32")])
+    def function(index: Any) -> Any:
+        sizes = tf.raw_ops.VariableShape(input=variable.handle)
+        rows = tf.gather(variable, index)
+        return sizes, tf.math.imag(rows), tf.math.real(variable * 2.0 - rows[:1])
+
+    index = np.array([3, 1], np.int32)
+    for got, want in zip(run(to_onnx(function), index), function(index), strict=True):
+        np.testing.assert_allclose(got, want.numpy(), rtol=1e-6)

@@ -41,6 +41,8 @@ def convert_gather(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op:
     axis = int(require_constant(g, op, 2, "axis")) if op.type == "GatherV2" else batch
     if batch < 0:
         batch += rank(g, op, 1)
+    if axis < 0 and op.outputs[0].dtype.is_complex:
+        axis += shapes.rank(g, x) - 1  # pairs are no axis of TensorFlow
     if batch == 0:
         return gather(g, x, index, axis, outputs=outputs[:1], name=op.name)
     n = shapes.rank(g, x)
@@ -64,7 +66,7 @@ def convert_gather_nd(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], 
         good = inside(g, g.op.Shape(x, end=width), index)
         found = g.op.GatherND(x, g.op.Where(good, index, np.array(0, np.int64)))
         flat = g.op.Squeeze(good, np.array([-1], np.int64))
-        more = rank(g, op, 0) - width
+        more = rank(g, op, 0) + op.outputs[0].dtype.is_complex - width  # pairs are one axis more
         if more:
             flat = g.op.Unsqueeze(flat, np.arange(-more, 0))
         return str(legal(g).Where(flat, found, zero_like(g, x), outputs=outputs[:1], name=op.name))

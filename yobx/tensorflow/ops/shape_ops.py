@@ -42,8 +42,15 @@ def convert_shape(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: 
 def convert_variable_shape(
     g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any
 ) -> str:
-    """Shape of a variable."""
-    return cast(g, g.op.Shape(op.inputs[0].name), out_dtype(op), outputs=outputs[:1])
+    """Shape of a variable, without the axis of pairs if it is complex."""
+    import tensorflow as tf
+    from tensorflow.python.ops.handle_data_util import get_resource_handle_data
+
+    held = get_resource_handle_data(op.inputs[0]).shape_and_type
+    pairs = any(tf.dtypes.as_dtype(one.dtype).is_complex for one in held)
+    x = op.inputs[0].name
+    shape = g.op.Shape(x, end=-1) if pairs else g.op.Shape(x)
+    return cast(g, shape, out_dtype(op), outputs=outputs[:1])
 
 
 @register_tf_op_converter("Size", dtypes=(*ALL, *COMPLEX))
