@@ -149,6 +149,20 @@ def written_in_branches() -> Any:
     return made.gather([4, 0])
 
 
+def constants_in_a_loop() -> Any:
+    def body(i: Any, a: Any) -> Any:
+        return i + 1, v1.cond(i > 1, lambda: tf.constant(1.0), lambda: tf.constant(2.0)) - a
+
+    return loop(lambda i, a: i < 3, body, 0, 0.0) + x3()
+
+
+def constants_of_two_conditions() -> Any:
+    x = x3()
+    many = lambda: tf.shape(x)[1] > 2  # noqa: E731
+    inner = lambda: v1.cond(many(), lambda: tf.zeros([2]), lambda: tf.fill([2], 2.0))  # noqa: E731
+    return v1.cond(tf.reduce_sum(x) > 0, inner, lambda: tf.ones([2]))
+
+
 def filled_and_growing() -> Any:
     return tf.TensorArray(tf.float32, size=0, dynamic_size=True).unstack(x3()).stack() * 2.0
 
@@ -156,7 +170,7 @@ def filled_and_growing() -> Any:
 ONE = [
     *(counted, nested, condition_in_a_loop, loop_in_a_condition, growing, one_after_the_other),
     *(until_small, mapped, scanned, read_and_written, joined, written_in_branches),
-    filled_and_growing,
+    *(constants_in_a_loop, constants_of_two_conditions, filled_and_growing),
 ]
 
 
@@ -169,6 +183,15 @@ def test_loops(function: Callable[[], Any], shift: float) -> None:
 @pytest.mark.parametrize("turns", [0, 1, 4])
 def test_a_limit_that_is_an_input(turns: int) -> None:
     check(frozen(limit_is_an_input), x=data(2, 5, 3), n=np.array(turns, np.int32))
+
+
+@pytest.mark.parametrize("number", [1, 3])
+def test_a_number_that_only_chooses(number: int) -> None:
+    def function() -> Any:
+        n = v1.placeholder(tf.int32, [], name="n")
+        return v1.cond(n > 2, lambda: tf.constant([1, 2]), lambda: tf.constant([3, 4]))
+
+    check(frozen(function), n=np.array(number, np.int32))
 
 
 def test_sizes_and_names_stay() -> None:

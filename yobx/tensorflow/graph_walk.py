@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from yobx.errors import ConversionError
 
@@ -14,6 +14,7 @@ __all__ = [
     "called_function",
     "function_attributes",
     "function_graph",
+    "merged_predicate",
     "needed_operations",
     "nested_bodies",
 ]
@@ -55,10 +56,61 @@ def needed_operations(
         pending.extend(tensor.op for tensor in op.inputs)
         if follow_control:
             pending.extend(op.control_inputs)
+        elif op.type == "Merge" and (found := merged_predicate(op)) is not None:
+            pending.append(found[0].op)  # branches without operands meet it in control inputs only
     if not seen:
         return []
     graph = next(iter(seen)).graph
     return [op for op in graph.get_operations() if op in seen]
+
+
+#: Name of a predicate -> the side of it that a value belongs to.
+_Sides: TypeAlias = dict[str, int]
+
+
+def merged_predicate(op: Any) -> tuple[Any, int] | None:
+    """Returns the tensor that chooses between the two inputs of a ``Merge``.
+
+    Args:
+        op: ``Merge``, behind a condition as TensorFlow 1 writes it.
+
+    Returns:
+        The predicate and the side of it, 0 or 1, that the first input lies on; ``None`` if the
+        inputs are not on two sides of one.
+    """
+    sides = _sides(list(op.inputs))
+    if len(sides) != 2:
+        return None
+    for name, side in sides[0].items():
+        if {side, sides[1].get(name)} == {0, 1}:
+            return op.graph.get_tensor_by_name(name), side
+    return None
+
+
+def _sides(tensors: list[Any]) -> list[_Sides]:
+    """Returns the sides of the predicates that each tensor lies on."""
+    of_op: dict[Any, _Sides] = {}
+
+    def of_tensor(tensor: Any) -> _Sides:
+        found = of_op.get(tensor.op, {})  # in a loop, what comes from its last turn has none
+        if tensor.op.type != "Switch":
+            return found
+        return {**found, tensor.op.inputs[1].name: tensor.value_index}
+
+    for op in needed_operations(tensors, follow_control=True):
+        given = [of_tensor(t) for t in op.inputs]
+        if op.type == "Merge":
+            # Behind a condition only what all of its branches agree about still holds.
+            first, *others = given
+            sides = {p: s for p, s in first.items() if all(o.get(p) == s for o in others)}
+        else:
+            sides = {p: s for one in given for p, s in one.items()}
+        for other in op.control_inputs:
+            sides |= {p: s for p, s in of_op.get(other, {}).items() if p not in sides}
+            if other.type == "Identity" and other.inputs[0].op.type == "Switch":
+                sides |= of_tensor(other.inputs[0])
+        of_op[op] = sides
+    return [of_tensor(t) for t in tensors]
 
 
 #: Op type -> its attributes that name functions; a property of the type, kept for speed.

@@ -11,14 +11,12 @@ import numpy as np
 
 from yobx.lowering import lists
 from yobx.tensorflow.conversion import current_conversion
-from yobx.tensorflow.graph_walk import needed_operations
+from yobx.tensorflow.graph_walk import merged_predicate
 from yobx.tensorflow.ops._lists import check_even, is_list, merge_shaped, shaped_of
 from yobx.tensorflow.ops._op import ALL, unsupported
 from yobx.tensorflow.register import register_tf_op_converter
 from yobx.xbuilder import GraphBuilder
 
-#: Name of a predicate -> the side of it that a value belongs to.
-Sides = dict[str, int]
 _VALUES = (*ALL, "variant")
 
 
@@ -30,48 +28,19 @@ def convert_switch(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op:
     return outputs[0]
 
 
-def _sides(tensors: list[Any]) -> list[Sides]:
-    """Return the sides of the predicates that each tensor lies on."""
-    of_op: dict[Any, Sides] = {}
-
-    def of_tensor(tensor: Any) -> Sides:
-        found = of_op[tensor.op]
-        if tensor.op.type != "Switch":
-            return found
-        return {**found, tensor.op.inputs[1].name: tensor.value_index}
-
-    for op in needed_operations(tensors, follow_control=True):
-        given = [of_tensor(t) for t in op.inputs]
-        if op.type == "Merge":
-            # Behind a condition only what all of its branches agree about still holds.
-            first, *others = given
-            sides = {p: s for p, s in first.items() if all(o.get(p) == s for o in others)}
-        else:
-            sides = {p: s for one in given for p, s in one.items()}
-        for other in op.control_inputs:
-            sides |= {p: s for p, s in of_op.get(other, {}).items() if p not in sides}
-            if other.type == "Identity" and other.inputs[0].op.type == "Switch":
-                sides |= of_tensor(other.inputs[0])
-        of_op[op] = sides
-    return [of_tensor(t) for t in tensors]
-
-
 @register_tf_op_converter("Merge", dtypes=_VALUES)
 def convert_merge(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """The value of the branch that the predicate chooses, and which input it was."""
-    sides = _sides(list(op.inputs))
-    found = [
-        name for name in sides[0] if len(sides) == 2 and {s.get(name) for s in sides} == {0, 1}
-    ]
-    if not found:
+    found = merged_predicate(op)
+    if found is None:
         unsupported(
             op,
             "two branches of one condition are merged",
             f"{len(op.inputs)} values, not on two sides of one predicate",
             "Trace the model with TensorFlow 2, which writes If and While.",
         )
-    predicate = found[0]
-    order = [0, 1] if sides[0][predicate] == 0 else [1, 0]
+    predicate, first = found[0].name, found[1]
+    order = [0, 1] if first == 0 else [1, 0]
     values = [op.inputs[i].name for i in order]
     numbers = [np.array(i, np.int32) for i in order]
     known = g.get_constant(predicate)
