@@ -43,7 +43,9 @@ def _what(report: Mapping[str, Any], phase: str) -> str:
         return f"%{found['value']} {found['op_type']}{f' ← {origin}' * bool(origin)}{line}"
     wrong = next((o for o in report["outputs"] if o["outcome"] == "failed"), None)
     if phase == "values" and wrong:
-        return f"output {wrong['name']}, {wrong['wrong']} of {wrong['elements']} elements"
+        category = "systematically off" if wrong["category"] == "values" else wrong["category"]
+        count = f"{wrong['wrong']} of {wrong['elements']} elements"
+        return f"output {wrong['name']}, {count if wrong['wrong'] else category}"
     refuted = report["shapes"]["mismatches"]
     if phase in {"shapes", "shape-match"} and refuted:
         first = refuted[0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from pytest_yobx.telling import brief
 from tests.pytest_yobx.support import run, write_repository
 
 pytest_plugins = ["pytester"]
@@ -63,6 +64,22 @@ def test_what_was_expected_was_not_told(pytester):
     result.assert_outcomes(failed=2, passed=1, xfailed=1)
     assert result.stdout.str().count("VALUES differ") == 1
     assert "yobx: values: as above, B=1 (in full: zoo:wrong[primes2])" in result.stdout.lines
+
+
+@pytest.mark.parametrize(
+    ("facts", "said"),
+    [
+        ({"wrong": 3}, "3 of 8 elements"),
+        ({"wrong": 0}, "systematically off"),
+        ({"wrong": 0, "category": "undecided"}, "undecided"),
+        ({"wrong": 0, "category": "random"}, "random"),
+        ({"wrong": 2, "category": "nan"}, "2 of 8 elements"),
+    ],
+)
+def test_what_is_said_of_an_output_without_a_place(facts, said):
+    output = {"name": "y", "outcome": "failed", "category": "values", "elements": 8, **facts}
+    report = {"failed_phase": "values", "model_name": "net", "localization": None}
+    assert brief({**report, "outputs": [output]}) == f"values: output y, {said}; model net"
 
 
 @pytest.mark.parametrize("workers", [(), ("-n", "1")])
