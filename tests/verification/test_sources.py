@@ -109,7 +109,7 @@ def test_a_model_that_differs_in_a_graph_is_told_apart() -> None:
     assert report.failed_phase == "values"
     assert any("called eagerly" in note for note in report.notes)
     assert report.localization.verdict == "source"
-    assert "→ the model itself is another function when it is called eagerly" in str(report)
+    assert "→ the model itself is another function when it is called, see the note" in str(report)
     assert "the converted graph is another function" not in str(report)
 
     def negate(g, sts, outputs, op):
@@ -119,6 +119,21 @@ def test_a_model_that_differs_in_a_graph_is_told_apart() -> None:
     assert wrong.failed_phase == "values"
     assert not any("called eagerly" in note for note in wrong.notes)
     assert "the model itself is another function" not in str(wrong)
+
+
+def test_a_constant_that_the_optimiser_of_tensorflow_moves() -> None:
+    """It computes ``x + (c - y)``, as in ``tf.image.ssim``: one rounding is alike everywhere."""
+    x = np.random.default_rng(0).uniform(0.5, 1.0, 10_000).astype(np.float32)
+    y = (x + np.float32(0.005)).astype(np.float32)
+    near, steps = np.float32(9e-4), tf.function(lambda a, b: a - b + np.float32(9e-4))
+    exact = x.astype(np.float64) - y + near
+    moved, kept = (abs(np.mean(f(x, y) - exact)) for f in (steps, steps.python_function))
+    assert moved > 1e-8
+    assert kept < 1e-9
+    report = check_conversion(steps, (x, y), dynamic_shapes={})
+    assert not report.passed
+    assert "float64 reference agrees with onnxruntime" in str(report)
+    assert any("optimiser has moved its constants" in note for note in report.notes)
 
 
 def test_arrays_of_64_bits_are_narrowed_as_jax_does() -> None:

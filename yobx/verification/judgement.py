@@ -59,7 +59,7 @@ _DRAWS = frozenset(
         "RandomUniformLike",
     }
 )
-_EAGER = "the model itself is another function when it is called eagerly, see the note"
+_EAGER = "the model itself is another function when it is called, see the note"
 
 
 def judge(
@@ -466,7 +466,8 @@ class _Judgement:
             self._graph_agrees = True
             self.report.notes.append(
                 "the graph that TensorFlow traces of this model gives what the converted model "
-                "gives: the model itself computes something else when it is called eagerly"
+                "gives: the model itself computes something else when it is called eagerly, or "
+                "where TensorFlow's optimiser has moved its constants"
             )
 
     def _ask_again(self) -> None:
