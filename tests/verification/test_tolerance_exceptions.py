@@ -515,6 +515,7 @@ def test_a_version_that_was_not_measured_is_told(monkeypatch: pytest.MonkeyPatch
     [
         ({"side": "nobody"}, "side is runtime, source or both"),
         ({"side": "source"}, "the name of a source goes with side = source"),
+        ({"attributes.slope": "steep"}, "it has no attribute slope"),
         ({"source": "tensorflow"}, "the name of a source goes with side = source"),
     ],
 )

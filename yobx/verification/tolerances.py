@@ -255,6 +255,9 @@ def _exception(row: Mapping[str, Any]) -> ToleranceException:
         raise KeyError(f"exception of {row['op']}: side is runtime, source or both")
     if ("source" in row) != (row["side"] == "source"):
         raise KeyError(f"exception of {row['op']}: the name of a source goes with side = source")
+    for name in row.get("attributes", {}):
+        if not defs.has(row["op"]) or name not in defs.get_schema(row["op"]).attributes:
+            raise KeyError(f"exception of {row['op']}: it has no attribute {name}")
     return ToleranceException(
         op=row["op"],
         dtype=row["dtype"],
