@@ -304,7 +304,7 @@ def _sums_of_unlike_length(seed: int) -> tuple[Callable[..., Any], onnx.ModelPro
     return function, to_onnx(function, (x,), dynamic_shapes=({},)), x
 
 
-# With the typical deviation alone as a partner the second is 1.2 limits off, however often measured.
+# Pooled with the typical deviation the second is 1.2 limits off, however often it is measured.
 @pytest.mark.parametrize("seed", [0, 18])
 def test_an_element_may_be_a_sum_of_more_numbers_than_most(seed: int) -> None:
     function, onx, x = _sums_of_unlike_length(seed)
