@@ -21,6 +21,7 @@ _MODULES = (
     "elementwise",
     "fused",
     "gather",
+    "legacy",
     "linalg",
     "linalg_complex",
     "random",

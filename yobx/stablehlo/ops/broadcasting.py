@@ -75,16 +75,16 @@ def _size(op: Op, axis: int) -> str:
 @register_stablehlo_op_converter("stablehlo.broadcast_in_dim", complex_parts="each")
 def convert_broadcast_in_dim(g: GraphBuilder, op: Op) -> Tensor:
     """Operand axes are placed among the result's; nothing is repeated yet."""
-    return _placed(op, op.inputs[0], op.ints("broadcast_dimensions"), None)
+    return placed(op, op.inputs[0], op.ints("broadcast_dimensions"), None)
 
 
 @register_stablehlo_op_converter("stablehlo.dynamic_broadcast_in_dim", complex_parts="each")
 def convert_dynamic_broadcast_in_dim(g: GraphBuilder, op: Op) -> Tensor:
     """The same, towards a shape computed at run time."""
-    return _placed(op, op.inputs[0], op.ints("broadcast_dimensions"), op.x(1))
+    return placed(op, op.inputs[0], op.ints("broadcast_dimensions"), op.x(1))
 
 
-def _placed(op: Op, x: Tensor, axes: tuple[int, ...], shape: str | None) -> Tensor:
+def placed(op: Op, x: Tensor, axes: tuple[int, ...], shape: str | None) -> Tensor:
     g, kind = op.g, op.out_type()
     covered = [d == 1 for d in kind.shape]
     wanted = known_values(g, shape) if shape is not None else None
