@@ -7,17 +7,16 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import onnx
 from numpy.typing import NDArray
-from onnx import helper
 
 from yobx.errors import InternalError
 from yobx.verification.arguments import as_pairs, fill, from_pairs, tensors_of
 from yobx.verification.bindings import Binding, InputAxes, axes_of_inputs, choose_bindings, resized
 from yobx.verification.boundary import Attempt, one_line
 from yobx.verification.comparison import Allowance, compare
+from yobx.verification.declared_shapes import symbolic, unfit
 from yobx.verification.doubts import PHASE_OF, differ, doubtful
-from yobx.verification.dtypes import dtype_name, is_float, widen
+from yobx.verification.dtypes import is_float, widen
 from yobx.verification.evidence import BindingRun, CheckResult
 from yobx.verification.findings import (
     RANDOM,
@@ -44,7 +43,7 @@ from yobx.verification.shape_proof import (
     prove,
     stated,
 )
-from yobx.verification.sources import FactorSource
+from yobx.verification.sources import FactorSource, RewrittenSource
 from yobx.words import counted
 
 __all__ = ["judge"]
@@ -111,7 +110,7 @@ class _Judgement:
                 f"was given {len(leaves)}",
             )
             raise EndOfCheckError
-        wrong = _unfit(self.prepared.model, leaves)
+        wrong = unfit(self.prepared.model, leaves)
         if not self.prepared.model.graph.output:
             wrong = "the converted model has no outputs: there is nothing to compare"
         if wrong:
@@ -325,7 +324,27 @@ class _Judgement:
                 reports = self._with_earlier_factors(run, allowances) or reports
         if self._measure_again(run, allowances, reports):
             reports = self._compared(run, allowances)
+        if differ(reports):
+            reports = self._as_written(run, allowances) or reports
         self.report.outputs += reports
+
+    def _as_written(
+        self, run: BindingRun, allowances: dict[str, Allowance]
+    ) -> list[OutputReport] | None:
+        """Reports of the source as it is written, if its framework ran something else."""
+        source, optimised = self.prepared.source, run.expected
+        if not isinstance(source, RewrittenSource):
+            return None
+        run.expected = [(n, as_pairs(value)) for n, value in source.run_as_written(run.args)]
+        reports = self._compared(run, allowances)
+        if not differ(reports):
+            self._remark(
+                "the source is compared as it is written: TensorFlow's optimiser of graphs moves "
+                "a constant, and what it then computes differs by rounding"
+            )
+            return reports
+        run.expected = optimised
+        return None
 
     def _measure_again(
         self, run: BindingRun, allowances: dict[str, Allowance], reports: Sequence[OutputReport]
@@ -373,7 +392,7 @@ class _Judgement:
         for name, want in run.wanted_by_name.items():
             output = compare(name, run.actual[name], want, allowances[name])
             output.binding = run.binding.describe()
-            output.symbolic_shape = _symbolic(self.prepared.model, name, run.actual[name])
+            output.symbolic_shape = symbolic(self.prepared.model, name, run.actual[name])
             reports.append(output)
         return reports
 
@@ -526,30 +545,6 @@ class _Judgement:
             )
 
 
-def _unfit(model: onnx.ModelProto, leaves: Sequence[NDArray[Any]]) -> str:
-    """Which input is not what the model declares, or ``""``."""
-    fed = set(input_names(model))
-    declared = [value for value in model.graph.input if value.name in fed]
-    for value, leaf in zip(declared, leaves, strict=True):
-        tensor = value.type.tensor_type
-        if not value.type.HasField("tensor_type") or not isinstance(leaf, (np.ndarray, np.generic)):
-            continue
-        kind = dtype_name(np.dtype(helper.tensor_dtype_to_np_dtype(tensor.elem_type)))
-        dims = [dim.dim_param or dim.dim_value or "?" for dim in tensor.shape.dim]
-        sizes = list(np.shape(leaf))
-        fits = not tensor.HasField("shape") or (
-            len(dims) == len(sizes)
-            and all(isinstance(d, str) or d == n for d, n in zip(dims, sizes, strict=True))
-        )
-        if kind != dtype_name(leaf.dtype) or not fits:
-            shape = "[" + ", ".join(map(str, dims)) + "]" if tensor.HasField("shape") else ""
-            return (
-                f"the input {value.name} of the converted model is {kind} {shape}, and was given "
-                f"{dtype_name(leaf.dtype)} {sizes}"
-            )
-    return ""
-
-
 def _resemble(got: Any, want: Any) -> bool:
     """Whether two results are the same but for rounding."""
     if isinstance(got, list) or np.shape(got) != np.shape(want):
@@ -560,19 +555,6 @@ def _resemble(got: Any, want: Any) -> bool:
     got, want = widen(got), widen(want)
     peak = float(np.max(np.abs(want), initial=0.0, where=np.isfinite(want)))
     return bool(np.all(np.isclose(got, want, rtol=1e-4, atol=1e-4 * peak, equal_nan=True)))
-
-
-def _symbolic(model: onnx.ModelProto, name: str, actual: Any) -> str:
-    """``[B=7, 768]``."""
-    sizes = () if isinstance(actual, list) else np.shape(actual)
-    declared = next((o for o in model.graph.output if o.name == name), None)
-    dims = list(declared.type.tensor_type.shape.dim) if declared is not None else []
-    if len(dims) != len(sizes):
-        return "[" + ", ".join(map(str, sizes)) + "]"
-    cells = [
-        f"{d.dim_param}={n}" if d.dim_param else str(n) for d, n in zip(dims, sizes, strict=True)
-    ]
-    return "[" + ", ".join(cells) + "]"
 
 
 def _count(output: OutputReport) -> str:

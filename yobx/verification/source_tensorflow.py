@@ -89,6 +89,21 @@ class TensorFlowSource:
             values += _dense(name, leaf)
         return values
 
+    def run_as_written(self, args: tuple[Any, ...]) -> list[NamedArray]:
+        """Runs the model without folding of constants, which computes `x - y + c` as `x + (c - y)`.
+
+        Of a sum that cancels all elements are then rounded alike.
+        """
+        import tensorflow as tf
+
+        options = tf.config.optimizer
+        folding = options.get_experimental_options().get("constant_folding", True)
+        options.set_experimental_options({"constant_folding": False})
+        try:
+            return self.run(args)
+        finally:
+            options.set_experimental_options({"constant_folding": folding})
+
     def example(self, seed: int, options: Mapping[str, Any]) -> tuple[Any, ...] | None:
         """What the model declares: descriptions, whose open sizes stay open in a conversion."""
         source = self._open(options)

@@ -17,6 +17,7 @@ __all__ = [
     "NamedArray",
     "NarrowSource",
     "Origin",
+    "RewrittenSource",
     "Source",
     "TracedSource",
     "display_name",
@@ -138,6 +139,21 @@ class FactorSource(Protocol):
 
         Returns:
             Outputs in order and the factorisations where that was done; ``None`` if nowhere.
+        """
+
+
+@runtime_checkable
+class RewrittenSource(Protocol):
+    """A source whose framework may compute something else than what is written."""
+
+    def run_as_written(self, args: tuple[Any, ...]) -> list[NamedArray]:
+        """Runs the source in the order in which it adds up and multiplies.
+
+        Args:
+            args: Inputs.
+
+        Returns:
+            Outputs with their names.
         """
 
 
