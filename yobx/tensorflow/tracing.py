@@ -13,6 +13,7 @@ from typing import Any
 
 from yobx.errors import TraceError, YobxError
 from yobx.tensorflow.arguments import CallArguments
+from yobx.tensorflow.own_traces import own_traces
 from yobx.tensorflow.source import ModelSource
 
 __all__ = ["refuses_tensorflow_tensors", "trace"]
@@ -76,7 +77,7 @@ def trace(
         args, kwargs = fill(tensors)
         return invoke(*args, **kwargs)
 
-    with source.guard(), _Boundary(source.title, advice):
+    with source.guard(), own_traces(), _Boundary(source.title, advice):
         return tf.function(entry, autograph=source.autograph).get_concrete_function(*specs)
 
 
