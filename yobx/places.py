@@ -42,6 +42,12 @@ def line_that_raised(error: BaseException) -> str:
     Args:
         error: What was raised by code of the user that yobx called, such as a converter.
     """
+    # Where TensorFlow translated the code of the user, it says which lines those were.
+    translated = getattr(error, "ag_error_metadata", None)
+    for line in translated.translated_stack if translated is not None else ():
+        path = Path(line.filename)
+        if line.is_converted and not _is_library(path):
+            return f"{_shown(path)}:{line.lineno}, in {line.function_name}"
     foreign = []
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
         path = Path(frame.filename)

@@ -128,7 +128,7 @@ def test_what_the_source_says_survives_its_call_stack():
     x = np.ones((5, 4), np.float32)
     report = check_conversion(by_five, (x,), bindings=[{"batch": 7}])
     assert report.failed_phase == "run"
-    assert "requested shape requires a multiple of 5" in report.text()
+    assert "must be evenly divisible by 5 but is 28" in report.text()
 
 
 def test_a_fault_in_a_converter_of_ones_own_is_told_with_its_line():

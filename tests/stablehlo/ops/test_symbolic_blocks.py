@@ -88,7 +88,7 @@ def test_changes_of_complex_numbers() -> None:
         return x.at[1:-1].add(2j).at[1:].set(0)
 
     x = (normal(5, 3) + 1j).astype(np.complex64)
-    check_conversion(function, (x,), dynamic_shapes=({0: "n"},)).raise_if_failed()
+    check_conversion(function, (jnp.asarray(x),), dynamic_shapes=({0: "n"},)).raise_if_failed()
 
 
 def test_a_block_that_may_not_fit_is_refused() -> None:
@@ -109,5 +109,7 @@ def test_half_of_the_size() -> None:
 def test_a_symbolic_number_of_windows_in_a_sum() -> None:
     x = np.array([3, 1, 3, 7, 1], np.int32)
     check_conversion(
-        lambda x: jnp.unique(x, size=4, fill_value=-1), (x,), dynamic_shapes=({0: "n"},)
+        lambda x: jnp.unique(x, size=4, fill_value=-1),
+        (jnp.asarray(x),),
+        dynamic_shapes=({0: "n"},),
     ).raise_if_failed()
