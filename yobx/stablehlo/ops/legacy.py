@@ -5,8 +5,11 @@ Their meanings are those of the StableHLO specification and of its legacy operat
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
+from yobx.lowering.casts import to_int64
 from yobx.stablehlo.op import Op
 from yobx.stablehlo.ops.broadcasting import placed
 from yobx.stablehlo.registry import register_stablehlo_op_converter
@@ -37,8 +40,7 @@ def convert_torch_index_select(g: GraphBuilder, op: Op) -> str:
         raise op.unsupported(f"batch_dims={batch}", "Index each entry of the batch on its own.")
     size = g.op.Shape(op.x(), start=axis, end=axis + 1)
     last = g.op.Squeeze(g.op.Sub(size, np.array([1])), np.array([0]))
-    index = g.op.Cast(op.x(1), to=7)
-    inside = g.op.Min(g.op.Max(index, np.array(0)), last)
+    inside = g.op.Min(g.op.Max(to_int64(g, op.x(1)), np.array(0)), last)
     return str(op.emit.Gather(op.x(), inside, axis=axis))
 
 
@@ -52,8 +54,7 @@ def convert_batch_norm_inference(g: GraphBuilder, op: Op) -> str:
 @register_stablehlo_op_converter("stablehlo.batch_norm_training", dtypes=_FLOATS)
 def convert_batch_norm_training(g: GraphBuilder, op: Op) -> tuple[str, str, str]:
     """The same with the statistics of the batch, which are results too."""
-    feature = int(op.attr("feature_index"))
-    axes = np.array([i for i in range(op.in_type().rank) if i != feature])
+    axes = _other_axes(op)
     mean = op.emit.ReduceMean(op.x(), axes, keepdims=1)
     away = op.emit.Sub(op.x(), mean)
     variance = op.emit.ReduceMean(op.emit.Mul(away, away), axes, keepdims=1)
@@ -65,9 +66,14 @@ def convert_batch_norm_training(g: GraphBuilder, op: Op) -> tuple[str, str, str]
 
 def _of_feature(op: Op, vector: str) -> str:
     """A vector along the axis of the features."""
+    axes = _other_axes(op)
+    return str(op.g.op.Unsqueeze(vector, axes)) if axes.size else vector
+
+
+def _other_axes(op: Op) -> np.ndarray[Any, Any]:
+    """All axes but that of the features."""
     feature = int(op.attr("feature_index"))
-    axes = [i for i in range(op.in_type().rank) if i != feature]
-    return str(op.g.op.Unsqueeze(vector, np.array(axes))) if axes else vector
+    return np.array([i for i in range(op.in_type().rank) if i != feature], np.int64)
 
 
 def _normalised(op: Op, scale: str, offset: str, mean: str, variance: str) -> str:
