@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
 from yobx.errors import ArgumentError
-from yobx.verification.sizes import as_written, size_of, symbols_of
+from yobx.onnx_optim.sizes import as_written, size_of, symbols_of
 from yobx.verification.source_onnx import model_inputs
 from yobx.verification.sources import InputSpec, value_spec
 

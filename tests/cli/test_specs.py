@@ -17,6 +17,7 @@ from yobx.errors import ArgumentError
         ("int64[3]", InputSpec("", "int64", (3,))),
         ("flag:bool[]", InputSpec("flag", "bool", ())),
         ("x:float32[?,?]", InputSpec("x", "float32", (None, None))),
+        ("x:float32[2*H,H + 1]", InputSpec("x", "float32", ("2*H", "H + 1"))),
         ("scope/x:0:float32[2]", InputSpec("scope/x:0", "float32", (2,))),
     ],
 )
@@ -50,8 +51,8 @@ def test_every_dtype_is_one_of_onnx(dtype: str) -> None:
 
 
 def test_dynamic() -> None:
-    axes = parse_dynamic(["x:0=batch,1=time", "scope/y:0:2=width", "x:2=depth"])
-    assert axes == {"x": {0: "batch", 1: "time", 2: "depth"}, "scope/y:0": {2: "width"}}
+    axes = parse_dynamic(["x:0=batch,1=time", "scope/y:0:2=2*width", "x:2=depth"])
+    assert axes == {"x": {0: "batch", 1: "time", 2: "depth"}, "scope/y:0": {2: "2*width"}}
 
 
 @pytest.mark.parametrize("text", ["x", "x:0", "x:a=b", "x:0=1", ":0=b", "x:0=b,"])

@@ -125,6 +125,22 @@ def test_scopes_of_symbolic_sizes_keep_their_constraints() -> None:
         to_onnx(function, (few, spec("q")))
 
 
+def test_expressions_relate_sizes() -> None:
+    def pairs(x: Any, y: Any) -> Any:
+        return x.reshape(-1, 2).sum(1) + y
+
+    model = to_onnx(pairs, (normal(6), normal(3)), dynamic_shapes=({0: "2*k"}, {0: "k"}))
+    assert [dims(v) for v in (*model.graph.input, *model.graph.output)] == [["2*k"], ["k"], ["k"]]
+    args = normal(10), normal(5)
+    np.testing.assert_allclose(run(model, args)[0], pairs(*args), rtol=1e-6)
+    with pytest.raises(ArgumentError, match=r"'2\*k' for an axis of size 5"):
+        to_onnx(lambda x: x, (normal(5),), dynamic_shapes=({0: "2*k"},))
+    with pytest.raises(ArgumentError, match="floordiv"):
+        to_onnx(lambda x: x, (normal(5),), dynamic_shapes=({0: "k//2"},))
+    with pytest.raises(ArgumentError, match="an expression of identifiers"):
+        to_onnx(lambda x: x, (normal(5),), dynamic_shapes=({0: "2 k"},))
+
+
 def test_more_dynamic_shapes_than_arguments_are_refused() -> None:
     with pytest.raises(ArgumentError, match="Received: 2 entries for the inputs x"):
         to_onnx(lambda x: x, (normal(3),), dynamic_shapes=({0: "n"}, {0: "n"}))

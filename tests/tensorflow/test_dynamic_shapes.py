@@ -3,6 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import onnx
 import pytest
 
 from yobx.errors import ArgumentError
@@ -65,6 +66,15 @@ def test_nested_like_the_arguments() -> None:
     assert resolve_dynamic_shapes(flat, call, names)[2] == (5, "m")
 
 
+def test_expressions_relate_sizes() -> None:
+    shapes = _resolve(({0: "m + n", 1: "m*2"}, {0: "n + m", 1: "n"}), (5, 4), (5, 3))
+    assert shapes == (("m + n", "2*m"), ("m + n", "n"))
+    declared = onnx.helper.make_tensor_value_info("a", onnx.TensorProto.FLOAT, ["batch", None])
+    call = normalise_arguments((declared, np.zeros((6,), np.float32)))
+    named = resolve_dynamic_shapes((None, {0: "2*batch"}), call, ["a", "b"])
+    assert named == (("batch", "a_dim1"), ("2*batch",))
+
+
 def test_a_single_dict_argument_may_be_named_by_key() -> None:
     zeros = np.zeros((5, 4), np.float32)
     call = normalise_arguments(({"b": zeros, "a": zeros},))
@@ -94,6 +104,10 @@ def test_declarations_are_kept() -> None:
         (({0: "a", -2: "b"}, {}), "One axis has one name"),
         (({0: "not a name"}, {}), "identifier"),
         (({0: 5}, {}), "identifier"),
+        (({0: "2 n"}, {}), "identifier"),
+        (({0: "3"}, {}), "identifier"),
+        (({0: "2*n"}, {}), r"'2\*n' for an axis of size 5"),
+        (({1: "2*n"}, {1: "n"}), r"'2\*n' for an axis of size 4"),
         (({},), "nested like"),
         (({}, {}, {}), "nested like"),
         ({"y": {0: "n"}}, r"'y'. The inputs are 'x0', 'x1'"),

@@ -33,6 +33,9 @@ FUNCTIONS: list[tuple[str, Function, list[int | str]]] = [
     ("rolled", lambda x: tf.roll(x, 2, 1), ["b", "n"]),
     ("repeated", lambda x: tf.repeat(x, 3, axis=1), ["b", "3*n"]),
     ("counted", lambda x: tf.range(0, size(x, 1), 2), ["(n + 1)//2"]),
+    ("counted in floats", lambda x: tf.range(0, size(x, 1), dtype=tf.float32), ["n"]),
+    ("from two", lambda x: tf.range(2.0, tf.cast(size(x, 1), tf.float32), 3.0), ["n//3"]),
+    ("arange", lambda x: keras.ops.arange(size(x, 1), dtype="float32")[None] * x, ["b", "n"]),
     ("summed", lambda x: tf.scan(lambda a, r: a + r, tf.transpose(x))[0], ["b"]),
     ("one hot", lambda x: tf.one_hot(tf.argmax(x, -1), size(x, 1)), ["b", "n"]),
 ]

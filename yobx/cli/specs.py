@@ -96,10 +96,12 @@ def _size(size: str, text: str) -> int | str | None:
         return int(size)
     if size == "?":
         return None
-    if _SYMBOL.fullmatch(size):
+    if _is_size(size):
         return size
     raise ArgumentError(
-        f"A size is a number, a name or '?'. Received: {size!r} in {text!r}.", argument="input"
+        f"A size is a number, a name, an expression of names as 2*H, or '?'. Received: {size!r} in "
+        f"{text!r}.",
+        argument="input",
     )
 
 
@@ -119,7 +121,7 @@ def parse_dynamic(texts: Iterable[str]) -> dict[str, dict[int, str]]:
     for text in texts:
         match = _DYNAMIC.fullmatch(text.strip())
         pairs = [pair.partition("=") for pair in match["axes"].split(",")] if match else []
-        if match is None or not all(a.strip().isdecimal() and _is_symbol(s) for a, _, s in pairs):
+        if match is None or not all(a.strip().isdecimal() and _is_size(s) for a, _, s in pairs):
             raise ArgumentError(
                 f"A dynamic axis is written NAME:AXIS=SYMBOL. Received: {text!r}. "
                 "Try for example --dynamic x:0=batch, or --dynamic x:0=batch,1=time.",
@@ -128,6 +130,15 @@ def parse_dynamic(texts: Iterable[str]) -> dict[str, dict[int, str]]:
         axes = found.setdefault(match["input"], {})
         axes.update({int(axis): symbol.strip() for axis, _, symbol in pairs})
     return found
+
+
+def _is_size(text: str) -> bool:
+    """Whether a text names a size: an identifier, or an expression of identifiers."""
+    if _is_symbol(text):
+        return True
+    from yobx.onnx_optim.sizes import named_size
+
+    return named_size(text.strip()) is not None
 
 
 def _is_symbol(text: str) -> bool:

@@ -14,6 +14,7 @@ import onnx
 from yobx.errors import ArgumentError
 from yobx.jax.random_keys import as_data, as_key, is_key
 from yobx.onnx_optim import TensorType
+from yobx.onnx_optim.sizes import contradicted, named_size
 from yobx.onnx_optim.tensor_type import to_numpy
 
 __all__ = [
@@ -247,12 +248,21 @@ def resolve_shapes(dynamic_shapes: Any, call: Call, names: Sequence[str]) -> lis
     shapes = [_named(e, leaf, n) for e, leaf, n in zip(entries, leaves, names, strict=True)]
     sizes: dict[str, int] = {}
     batches: dict[Any, str] = {}
+    known: list[tuple[str, int]] = []
     for shape, leaf, name in zip(shapes, leaves, names, strict=True):
         for axis, (dim, size) in enumerate(zip(shape, leaf.shape, strict=True)):
             if isinstance(dim, str) and isinstance(size, int):
+                known.append((dim, size))
                 _check_same(sizes, dim, size, name)
                 if axis == 0:
                     batches.setdefault(size, dim)
+    wrong = contradicted(known)
+    if wrong is not None:
+        raise ArgumentError(
+            "Sizes have values that agree with the arguments. Received: "
+            f"{wrong[0]!r} for an axis of size {wrong[1]}, which no value of its symbols gives.",
+            argument="dynamic_shapes",
+        )
     for shape, leaf, name in zip(shapes, leaves, names, strict=True):
         for axis, dim in enumerate(shape):
             if dim is None and axis == 0 and leaf.concrete:
@@ -337,14 +347,15 @@ def _named(entry: Any, leaf: Leaf, name: str) -> list[Any]:
             shape[0] = None
         return shape
     for axis, symbol in entry.items():
-        good = symbol is None or (isinstance(symbol, str) and _SYMBOL.fullmatch(symbol))
-        if not -len(shape) <= axis < len(shape) or not good:
+        size = None if symbol is None else named_size(symbol)
+        if not -len(shape) <= axis < len(shape) or (size is None) != (symbol is None):
             raise ArgumentError(
-                "An entry of dynamic_shapes is a dict axis -> identifier with axes that exist. "
+                "An entry of dynamic_shapes is a dict axis -> name, an identifier or an expression "
+                "of identifiers as '2*height', with axes that exist. "
                 f"Received: {axis}: {symbol!r} for the input {name!r} of rank {len(shape)}.",
                 argument="dynamic_shapes",
             )
-        shape[axis] = symbol
+        shape[axis] = size
     return shape
 
 
@@ -402,4 +413,10 @@ def _symbolic(shape: tuple[Dim, ...], scope: Any) -> tuple[Any, ...]:
     if not any(isinstance(d, str) for d in shape):
         return shape
     text = ", ".join(map(str, shape))
-    return tuple(export.symbolic_shape(text, scope=scope))
+    try:
+        return tuple(export.symbolic_shape(text, scope=scope))
+    except ValueError as error:
+        raise ArgumentError(
+            f"JAX takes sizes of +, -, *, floordiv, mod, max and min. Received: {text}: {error}",
+            argument="dynamic_shapes",
+        ) from error

@@ -4,7 +4,8 @@
 flattened input, a dict by input name, or a structure nested like the arguments. An entry is
 
 * ``{axis: name}``: these axes are dynamic, all others have the size they have in the arguments;
-  a negative axis counts from the end, and one name means one size;
+  a negative axis counts from the end, and one name means one size; an expression of names, as
+  ``"2*h"``, relates sizes;
 * ``{}``: static;
 * ``None``: the default rule. Axis 0 is dynamic, and inputs that have the same size there share
   one name, ``batch`` for the first size met. A declaration (``tf.TensorSpec``,
@@ -19,6 +20,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from yobx.errors import ArgumentError
+from yobx.onnx_optim.sizes import contradicted, named_size, symbols_of
 from yobx.tensorflow.arguments import CallArguments, InputLeaf, Size
 
 __all__ = ["Entry", "resolve_dynamic_shapes"]
@@ -55,11 +57,23 @@ def resolve_dynamic_shapes(
         None if leaf.shape is None else list(_apply(entry, leaf, name))
         for entry, leaf, name in zip(entries, leaves, names, strict=True)
     ]
+    known = [
+        (dim, size)
+        for shape, leaf in zip(shapes, leaves, strict=True)
+        for dim, size in zip(shape or (), leaf.shape or (), strict=True)
+        if isinstance(dim, str) and isinstance(size, int)
+    ]
     symbols = _Symbols()
     for shape, leaf, name in zip(shapes, leaves, names, strict=True):
         for axis, size in enumerate(shape or ()):
             if isinstance(size, str):
                 symbols.declare(size, leaf, axis, name)
+    wrong = contradicted(known)
+    if wrong is not None:
+        raise _error(
+            "Sizes have values that agree with the arguments. Received: "
+            f"{wrong[0]!r} for an axis of size {wrong[1]}, which no value of its symbols gives."
+        )
     for entry, shape, leaf, name in zip(entries, shapes, leaves, names, strict=True):
         if shape is None:
             continue
@@ -202,20 +216,20 @@ def _apply(entry: Entry, leaf: InputLeaf, name: str) -> tuple[Size, ...]:
                     else "A scalar has no axis: use {}."
                 )
             )
-        if symbol is not None and (
-            not isinstance(symbol, str) or _SYMBOL.fullmatch(symbol) is None
-        ):
+        size = None if symbol is None else named_size(symbol)
+        if symbol is not None and size is None:
             raise _error(
-                "The name of a dynamic size is an identifier. Received: "
-                f"{symbol!r} for axis {axis} of the input {name!r}. Try 'batch' or 'seq_len'."
+                "The name of a dynamic size is an identifier, or an expression of identifiers. "
+                f"Received: {symbol!r} for axis {axis} of the input {name!r}. "
+                "Try 'batch', 'seq_len' or '2*height'."
             )
         position = axis % len(shape)
-        if named.get(position, symbol) != symbol:
+        if named.get(position, size) != size:
             raise _error(
                 "One axis has one name. Received: axis "
                 f"{position} of the input {name!r} twice in {dict(entry)!r}."
             )
-        named[position] = symbol
+        named[position] = size
     return tuple(named.get(axis, size) for axis, size in enumerate(shape))
 
 
@@ -243,6 +257,8 @@ class _Symbols:
             )
         if not isinstance(known, int):
             self._sizes[symbol] = (size, place)
+        for inner in symbols_of(symbol):
+            self._sizes.setdefault(inner, (None, place))
         if axis == 0:
             self._batches.setdefault(size, symbol)
 

@@ -10,10 +10,10 @@ import numpy as np
 import onnx
 from numpy.typing import NDArray
 
+from yobx.onnx_optim.sizes import as_written
 from yobx.verification import tree
 from yobx.verification.dtypes import is_float
 from yobx.verification.inputs import generate
-from yobx.verification.sizes import as_written
 from yobx.verification.sources import InputSpec, is_tensor, value_spec
 
 __all__ = [

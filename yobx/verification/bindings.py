@@ -16,9 +16,9 @@ import onnx
 from numpy.typing import NDArray
 
 from yobx.errors import ArgumentError
+from yobx.onnx_optim.sizes import size_of, solve, symbols_of
 from yobx.verification.inputs import resize
 from yobx.verification.runner import input_names
-from yobx.verification.sizes import size_of, solve, symbols_of
 
 __all__ = ["AUTO", "Binding", "InputAxes", "axes_of_inputs", "choose_bindings", "resized"]
 

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from yobx.errors import ArgumentError
+from yobx.onnx_optim.sizes import size_of, symbols_of
 from yobx.verification.dtypes import is_float
-from yobx.verification.sizes import size_of, symbols_of
 from yobx.verification.sources import InputSpec
 
 __all__ = ["generate", "resize"]

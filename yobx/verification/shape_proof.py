@@ -16,12 +16,12 @@ import numpy as np
 import onnx
 from onnx import helper
 
+from yobx.onnx_optim.sizes import size_of, solved
 from yobx.verification.called_functions import place_of
 from yobx.verification.dtypes import dtype_name
 from yobx.verification.error_classes import subgraphs
 from yobx.verification.findings import ShapeMismatch, ShapeReport, ShapeRow
 from yobx.verification.inner_values import inner_names
-from yobx.verification.sizes import size_of, solved
 
 __all__ = [
     "Constraint",

@@ -13,7 +13,7 @@ from yobx.lowering.legalise import legal
 from yobx.lowering.transcendental import in_float32
 from yobx.tensorflow.ops import _complex
 from yobx.tensorflow.ops._complex import COMPLEX, by_parts, with_complex
-from yobx.tensorflow.ops._op import ALL, MOVABLE, out_dtype
+from yobx.tensorflow.ops._op import ALL, MOVABLE, constant, out_dtype
 from yobx.tensorflow.register import register_tf_op_converter
 from yobx.xbuilder import GraphBuilder
 
@@ -109,7 +109,34 @@ _COUNTABLE = ("float16", "bfloat16", "float32", "float64", "int32", "int64")
 def convert_range(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """Numbers from start to limit in steps of delta."""
     start, limit, delta = (i.name for i in op.inputs)
+    counted = _counted(g, op)
+    if counted is not None:
+        whole = g.op.Range(*counted, name=op.name)
+        return cast(g, whole, out_dtype(op), outputs=outputs[:1])
     return str(legal(g).Range(start, limit, delta, outputs=outputs[:1], name=op.name))
+
+
+def _counted(g: GraphBuilder, op: Any) -> list[Any] | None:
+    """Integers for a range of floats that counts to a size, as ``arange(shape(x)[1], "float32")``.
+
+    Inference knows how many there are, which it does not of floats. The numbers are the same:
+    whole numbers up to 2^24 are exact in float32.
+    """
+    source = op.inputs[1].op
+    if source.type != "Cast" or op.outputs[0].dtype.name not in {"float32", "float64"}:
+        return None
+    if source.inputs[0].dtype.name not in {"int32", "int64"}:
+        return None
+    start, delta = (constant(g, op, index) for index in (0, 2))
+    if start is None or delta is None or not (_is_exact(start) and _is_exact(delta)):
+        return None
+    limit = shapes.scalar(g, cast(g, source.inputs[0].name, np.int64))
+    return [start.astype(np.int64), limit, delta.astype(np.int64)]
+
+
+def _is_exact(number: Any) -> bool:
+    """Whether a float is a whole number of which float32 has the next one too."""
+    return bool(abs(number) < 2**24 and number == np.floor(number))
 
 
 @register_tf_op_converter("LinSpace", dtypes=_COUNTABLE)

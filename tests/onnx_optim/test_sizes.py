@@ -2,7 +2,15 @@ from __future__ import annotations
 
 import pytest
 
-from yobx.verification.sizes import size_of, solve, solved, symbols_of
+from yobx.onnx_optim import OptimDim
+from yobx.onnx_optim.sizes import (
+    contradicted,
+    named_size,
+    size_of,
+    solve,
+    solved,
+    symbols_of,
+)
 
 
 def test_symbols_and_values():
@@ -39,3 +47,39 @@ def test_an_expression_waits_for_its_other_symbols():
     assert solve([("n + m", 7), ("2*m", 6)]) == {"m": 3, "n": 4}
     assert solve([("2*n", 6), ("n", 5)]) == {"n": 5}, "a name by itself counts first"
     assert solve([("n + m", 7)]) == {}
+
+
+@pytest.mark.parametrize(
+    ("given", "size"),
+    [
+        ("h", "h"),
+        ("h*2", "2*h"),
+        ("n//2 + max(a, b)", "n//2 + max(a, b)"),
+        ("3", None),
+        ("2 h", None),
+        ("'a b'", None),
+        ("a.b", None),
+        ("", None),
+        (None, None),
+        (4, None),
+    ],
+)
+def test_names_of_sizes(given, size):
+    found = named_size(given)
+    assert found is None if size is None else OptimDim(found) == OptimDim(size)
+
+
+@pytest.mark.parametrize(
+    ("pairs", "wrong"),
+    [
+        ([("2*h", 8), ("h", 4)], None),
+        ([("2*h", 8), ("h", 3)], ("2*h", 8)),
+        ([("2*h", 9)], ("2*h", 9)),
+        ([("h + m", 9)], None),
+        ([("h//2", 3)], None),
+        ([("h % 3", 4)], ("h % 3", 4)),
+        ([("h + m", 9), ("m", 10)], ("h + m", 9)),
+    ],
+)
+def test_sizes_that_cannot_be_what_they_are(pairs, wrong):
+    assert contradicted(pairs) == wrong

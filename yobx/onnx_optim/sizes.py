@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from typing import Any
 
 from yobx.errors import ShapeError
-from yobx.onnx_optim import OptimDim
+from yobx.onnx_optim.optim_dim import OptimDim
 
-__all__ = ["as_written", "size_of", "solve", "solved", "symbols_of"]
+__all__ = ["as_written", "contradicted", "named_size", "size_of", "solve", "solved", "symbols_of"]
 
+_NAME = re.compile(r"[A-Za-z_]\w*")
 # Where a size that does not grow for ever, as `n % 7`, has fallen back.
 _FAR = (10_007, 1_000_003)
 
@@ -23,6 +25,25 @@ def as_written(shape: Iterable[Any]) -> tuple[int | str | None, ...]:
 def symbols_of(dim: str) -> list[str]:
     """The symbols of a size, sorted."""
     return sorted(OptimDim(dim).symbols())
+
+
+def named_size(text: object) -> str | None:
+    """A size as a user may name it: an identifier, or an expression of identifiers.
+
+    Args:
+        text: What was given.
+
+    Returns:
+        Its normal form; ``None`` if it is neither.
+    """
+    if not isinstance(text, str):
+        return None
+    try:
+        dim = OptimDim(text)
+    except ShapeError:
+        return None
+    names = dim.symbols()
+    return str(dim) if names and all(map(_NAME.fullmatch, names)) else None
 
 
 def size_of(dim: str, sizes: Mapping[str, int]) -> int | None:
@@ -57,12 +78,16 @@ def solved(dim: str, actual: int, sizes: Mapping[str, int]) -> tuple[str, int] |
     symbol = unbound[0]
     if dim == symbol:
         return symbol, actual
-    # The value is found by trying, in a range that a size with a subtraction needs.
-    tried = range(2 * actual + abs(size_of(dim, {**sizes, symbol: 0}) or 0) + 2)
+    tried = _tried(dim, actual, sizes, symbol)
     found = [size_of(dim, {**sizes, symbol: at}) for at in (*tried, *_FAR)]
     if any(a is None or b is None or a >= b for a, b in pairwise(found)):
         return None
     return (symbol, found.index(actual)) if actual in found[: len(tried)] else None
+
+
+def _tried(dim: str, actual: int, sizes: Mapping[str, int], symbol: str) -> range:
+    """Where the value of a symbol is looked for: as far as a size with a subtraction needs."""
+    return range(2 * actual + abs(size_of(dim, {**sizes, symbol: 0}) or 0) + 2)
 
 
 def solve(pairs: Iterable[tuple[str, int]]) -> dict[str, int]:
@@ -83,3 +108,26 @@ def solve(pairs: Iterable[tuple[str, int]]) -> dict[str, int]:
         if fresh is None:
             return found
         found[fresh[0]] = fresh[1]
+
+
+def contradicted(pairs: Iterable[tuple[str, int]]) -> tuple[str, int] | None:
+    """The first size that cannot be what it is.
+
+    Args:
+        pairs: Sizes as they are written, with what they are.
+
+    Returns:
+        A size and what it is: its symbols have other values elsewhere, or no value gives it, as an
+        odd ``2*n``. ``None`` if there is none, or it cannot be told.
+    """
+    known = list(pairs)
+    values = solve(known)
+    for dim, actual in known:
+        missing = [symbol for symbol in symbols_of(dim) if symbol not in values]
+        if not missing and size_of(dim, values) != actual:
+            return dim, actual
+        if len(missing) == 1:
+            tried = _tried(dim, actual, values, missing[0])
+            if all(size_of(dim, {**values, missing[0]: at}) != actual for at in tried):
+                return dim, actual
+    return None
