@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from onnx import helper, numpy_helper
+from onnx import helper, numpy_helper, parser
 
 from yobx.verification import check_conversion
 
@@ -44,7 +44,7 @@ def folded(x):
 def test_a_number_in_the_source():
     text = told(check_conversion(reshape([2, 2, 2]), (X,), reference=folded))
     place = line_of("return x.reshape(2, 2, 2)")
-    assert text.startswith("the source fails under B=4 (B is fixed to 2 at ")
+    assert text.startswith("the source fails under B=5; B=4; B=7; B=8; B=1 (B is fixed to 2 at ")
     assert f"{place}, in folded): ValueError: cannot reshape" in text
 
 
@@ -74,7 +74,7 @@ def test_a_source_that_fails_with_its_own_sample_has_no_fixed_size():
 
 def test_with_sizes_of_one_alone():
     report = check_conversion(reshape([2, 2, 2]), (X,), reference=folded, bindings=["ones"])
-    assert told(report).startswith("the source runs under no binding (B is fixed to 2 at ")
+    assert told(report).startswith("the source fails under B=1 (B is fixed to 2 at ")
 
 
 @pytest.mark.parametrize("framework", ["jax", "tensorflow"])
@@ -96,7 +96,8 @@ def test_the_line_in_a_traced_function(framework):
 
         text = told(check_conversion(function, (X,)))
         place = line_of("return tf.reshape(x, (2, 2, 2))")
-    assert text.startswith("the source fails under batch=4 (batch is fixed to 2 at ")
+    refused = "batch=5; batch=4; batch=7; batch=8; batch=1"
+    assert text.startswith(f"the source fails under {refused} (batch is fixed to 2 at ")
     assert place in text
 
 
@@ -110,3 +111,66 @@ def test_a_number_of_the_sample_in_a_layer():
     text = told(check_conversion(Fold(name="fold"), (X,)))
     assert text.startswith("under batch=5 (batch was fixed to 2 when the model was traced, in node")
     assert line_of("return keras.ops.reshape(x, (x.shape[0] or 2, 2, 2))") in text
+    assert "write tf.shape(x)[0], or keras.ops.shape(x)[0] in Keras, in place of x.shape[0]" in text
+
+
+def empty_at_one():
+    """A model that onnxruntime runs with every size but 1, where something becomes empty."""
+    return parser.parse_model(
+        """<ir_version: 10, opset_import: ["" : 21]>
+        g (float[n,4] x) => (float[m,k] y)
+        <int64[1] last = {-1}, int64[1] one = {1}, int64[1] big = {1000}, int64[1] zero = {0}>
+        { rest = Slice(x, one, big, zero)
+          rows = Shape<start=0,end=1>(rest)
+          sizes = Concat<axis=0>(rows, last)
+          y = Reshape(rest, sizes) }"""
+    )
+
+
+def test_a_size_that_is_wrong_for_itself_is_no_fixed_one():
+    report = check_conversion(empty_at_one(), (X,), reference=lambda x: x[1:])
+    assert told(report).startswith("under n=1: [ONNXRuntimeError]")
+    assert "fixed" not in str(report)
+    assert "outputs    y OK (exact), under n=5; n=7" in str(report)
+    assert "wrong" not in str(report)
+
+
+def test_a_reason_is_told_once_for_all_sizes():
+    text = str(check_conversion(reshape([2, 2, 2]), (X,), reference=folded))
+    assert text.count("cannot reshape") == 1
+    assert "\n binding" not in text
+    assert "\n outputs" not in text
+
+
+def test_where_other_sizes_do_the_reason_is_told_with_them():
+    def pairs(x):
+        if len(x) % 2 and len(x) > 1:
+            raise ValueError(f"{len(x)} rows are no pairs")
+        return x.reshape(-1, 2, 2)
+
+    report = check_conversion(reshape([-1, 2, 2]), (X,), reference=pairs)
+    assert report.passed
+    notes = [binding.note for binding in report.bindings if binding.note]
+    assert notes == [
+        "the source refuses B=5: ValueError: 5 rows are no pairs; B=4 was tried instead",
+        "the source refuses B=7: for the same reason; B=5 was tried instead",
+        "the source refuses B=5: for the same reason; B=8 was tried instead",
+    ]
+
+
+def test_a_number_of_a_trace_that_makes_wrong_values_only():
+    tf = pytest.importorskip("tensorflow")
+
+    @tf.function
+    def mean(x, scale):
+        return tf.reduce_sum(x, axis=0) / (x.shape[0] or 7) * tf.reduce_max(scale)
+
+    sizes = ({0: "rows"}, {0: "others"})
+    report = check_conversion(mean, (X, np.ones(3, np.float32)), dynamic_shapes=sizes)
+    assert report.failed_phase == "values"
+    assert [note for note in report.notes if "frozen" in note] == [
+        "a size was frozen while the model was traced: traced with rows=5 it gives what it gives "
+        "when it is called, traced with a dynamic rows it gives what the converted model gives. "
+        "Write tf.shape(x)[0], or keras.ops.shape(x)[0] in Keras, in place of x.shape[0]"
+    ]
+    assert "eagerly" not in str(report)

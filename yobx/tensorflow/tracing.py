@@ -7,7 +7,7 @@ import os
 import re
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Any
 
@@ -16,7 +16,10 @@ from yobx.tensorflow.arguments import CallArguments
 from yobx.tensorflow.own_traces import own_traces
 from yobx.tensorflow.source import ModelSource
 
-__all__ = ["refuses_tensorflow_tensors", "trace"]
+__all__ = ["SIZES_OF_A_RUN", "refuses_tensorflow_tensors", "trace"]
+
+#: What to write where a size is needed that a run decides.
+SIZES_OF_A_RUN = "tf.shape(x)[0], or keras.ops.shape(x)[0] in Keras, in place of x.shape[0]"
 
 _FRAMEWORKS = ("tensorflow", "keras", "jax", "jaxlib", "flax", "equinox", "yobx.tensorflow")
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
@@ -62,14 +65,6 @@ def trace(
         return source.concrete
     import tensorflow as tf
 
-    specs = [
-        tf.TensorSpec(
-            None if shape is None else [n if isinstance(n, int) else None for n in shape],
-            tf.as_dtype(leaf.dtype),
-            name=_operation_name(name),
-        )
-        for leaf, name, shape in zip(call.leaves, names, shapes, strict=True)
-    ]
     fill = tf.autograph.experimental.do_not_convert(call.fill)
     invoke = source.invoke
 
@@ -77,8 +72,51 @@ def trace(
         args, kwargs = fill(tensors)
         return invoke(*args, **kwargs)
 
-    with source.guard(), own_traces(), _Boundary(source.title, advice):
-        return tf.function(entry, autograph=source.autograph).get_concrete_function(*specs)
+    def traced(sizes: Sequence[tuple[int | str, ...] | None]) -> Any:
+        specs = [
+            tf.TensorSpec(
+                None if shape is None else [n if isinstance(n, int) else None for n in shape],
+                tf.as_dtype(leaf.dtype),
+                name=_operation_name(name),
+            )
+            for leaf, name, shape in zip(call.leaves, names, sizes, strict=True)
+        ]
+        with source.guard(), own_traces():
+            return tf.function(entry, autograph=source.autograph).get_concrete_function(*specs)
+
+    with _Boundary(source.title, lambda: _advice(traced, call, shapes) or advice):
+        return traced(shapes)
+
+
+def _advice(
+    traced: Callable[[Sequence[tuple[int | str, ...] | None]], Any],
+    call: CallArguments,
+    shapes: Sequence[tuple[int | str, ...] | None],
+) -> str:
+    """What to try where the model can be traced if its sizes are fixed, or ``""``."""
+    open_sizes = {
+        name: size if isinstance(size, int) else 2
+        for leaf, shape in zip(call.leaves, shapes, strict=True)
+        for name, size in zip(shape or (), leaf.shape or (), strict=False)
+        if isinstance(name, str)
+    }
+    fixed = [
+        None if shape is None else tuple(n if isinstance(n, int) else open_sizes[n] for n in shape)
+        for shape in shapes
+    ]
+    if not open_sizes:
+        return ""
+    try:
+        with _Boundary("", str):
+            traced(fixed)
+    except YobxError:
+        return ""  # it fails for another reason, which is told already
+    are = "is a number" if len(open_sizes) == 1 else "are numbers"
+    return (
+        f"It can be traced where {', '.join(open_sizes)} {are}, but a dynamic size is None in "
+        f"x.shape. Write {SIZES_OF_A_RUN}, or fix the sizes with {{}} for that input in "
+        "dynamic_shapes"
+    )
 
 
 def _operation_name(name: str) -> str:
@@ -90,7 +128,7 @@ def _operation_name(name: str) -> str:
 class _Boundary:
     """Turns whatever the code of the model raises into a :class:`TraceError`."""
 
-    def __init__(self, title: str, advice: str) -> None:
+    def __init__(self, title: str, advice: Callable[[], str]) -> None:
         self._title = title
         self._advice = advice
 
@@ -110,7 +148,7 @@ class _Boundary:
         raise TraceError(
             f"A model must run while the framework traces it. Received: {self._title}, which "
             f"raised {type(error).__name__}: {_first_words(error)}{where} "
-            f"{self._advice}; the original error is chained."
+            f"{self._advice()}; the original error is chained."
         ) from error
 
 

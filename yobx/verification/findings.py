@@ -204,12 +204,14 @@ class BindingReport:
         sizes: Size of every symbol.
         ran: Whether source and converted model were both run.
         note: Why not, or what was changed.
+        told: Whether the phase ``run`` failed for what the note says.
     """
 
     label: str
     sizes: dict[str, int] = field(default_factory=dict)
     ran: bool = False
     note: str = ""
+    told: bool = False
 
 
 @dataclass

@@ -16,7 +16,7 @@ from yobx.verification.preparation import Prepared
 from yobx.verification.provenance import facts_of
 from yobx.verification.runner import RunError, input_names
 from yobx.verification.shape_proof import describe_node
-from yobx.verification.sources import Origin, TracedSource
+from yobx.verification.sources import GraphSource, Origin, TracedSource
 
 __all__ = ["FrozenSizes"]
 
@@ -71,7 +71,12 @@ class FrozenSizes:
         if not fixed:
             return ""
         told = " and ".join(f"{name} was fixed to {size}" for name, size in fixed.items())
-        return f" ({told} when the model was traced{self._place(failing, error)})"
+        advice = ""
+        if isinstance(self._prepared.source, GraphSource):
+            from yobx.tensorflow.tracing import SIZES_OF_A_RUN
+
+            advice = f"; write {SIZES_OF_A_RUN}"
+        return f" ({told} when the model was traced{self._place(failing, error)}{advice})"
 
     def _fixed(self, failing: Mapping[str, int], runs: Callable[[Binding], bool]) -> dict[str, int]:
         """The sizes of the sample that must be kept; none if the sample fails too."""
@@ -84,7 +89,13 @@ class FrozenSizes:
             for name in other
             if not runs(Binding("sample", {**sample.sizes, name: failing[name]}))
         ]
-        return {name: sample.sizes[name] for name in alone or other}
+        fixed = {name: sample.sizes[name] for name in alone or other}
+        # Sizes of the failing run may be wrong for themselves, as 1 where something becomes empty.
+        changed = [{n: size + 1 for n, size in fixed.items()}]
+        changed.append({n: 2 * size for n, size in fixed.items()})
+        if any(runs(Binding("sample", {**sample.sizes, **sizes})) for sizes in changed):
+            return {}
+        return fixed
 
     def _arrays(self, binding: Binding) -> list[NDArray[Any]]:
         return resized(self._axes, self._leaves, binding, self._seed)

@@ -32,12 +32,18 @@ from yobx.verification.options import BindingRequest
 from yobx.verification.phases import EndOfCheckError, PhaseLog
 from yobx.verification.preparation import Prepared
 from yobx.verification.provenance import facts_of
+from yobx.verification.refusals import Refusals
+from yobx.verification.remarks import (
+    changing_outputs,
+    drawing_nodes,
+    graph_agrees,
+    sizes_looked_at,
+)
 from yobx.verification.runner import RunError, input_names
 from yobx.verification.shape_proof import (
     Form,
     Inner,
     Statement,
-    describe_node,
     inner_statements,
     merge,
     prove,
@@ -48,16 +54,6 @@ from yobx.words import counted
 
 __all__ = ["judge"]
 
-_DRAWS = frozenset(
-    {
-        "Bernoulli",
-        "Multinomial",
-        "RandomNormal",
-        "RandomNormalLike",
-        "RandomUniform",
-        "RandomUniformLike",
-    }
-)
 _EAGER = "the model itself is another function when it is called, see the note"
 
 
@@ -94,7 +90,7 @@ class _Judgement:
         self.phases = PhaseLog(result)
         self.axes: list[InputAxes] = axes_of_inputs(prepared.model)
         self._graph_agrees = False  # and the source, called eagerly, does not
-        self._told_of_ones = ""  # why the source does not even run with sizes of 1
+        self._refusals = Refusals()
 
     # ---- run ---------------------------------------------------------------------------------
 
@@ -119,9 +115,7 @@ class _Judgement:
         with self.phases.phase("run"):
             for binding in choose_bindings(self.prepared.model, self.axes, leaves, requests):
                 self._run_binding(binding, leaves, source=source)
-            if not self.result.runs and self.report.phase("run").outcome is not Outcome.FAILED:
-                told = f"the source runs under no binding{self._told_of_ones}"
-                self.phases.fail("run", f"{told}: nothing can be compared")
+            self._tell_refusals(leaves)
         if not self.result.runs:
             raise EndOfCheckError
 
@@ -142,7 +136,9 @@ class _Judgement:
             expected = self.prepared.source.run(lent) if source else []
             expected = [(name, as_pairs(value)) for name, value in expected]
         if attempt.error is not None:
-            self._refused(entry, binding, leaves, attempt.error)
+            self._refusals.add(entry, binding, attempt.error)
+            if binding.softer is not None:
+                self._run_binding(binding.softer, leaves, source=True)
             return
         feeds = dict(zip(input_names(self.prepared.model), arrays, strict=True))
         try:
@@ -177,20 +173,16 @@ class _Judgement:
                 self.report.notes.append(note)
             return {}
 
-    def _refused(
-        self, entry: BindingReport, binding: Binding, leaves: list[NDArray[Any]], error: Exception
-    ) -> None:
-        """The source fails at these sizes: other sizes are tried, and the report says so."""
-        entry.note = f"the source refuses {binding.describe()}: {one_line(error, 200)}"
-        if binding.softer is not None:
-            entry.note += f"; {binding.softer.describe()} was tried instead"
-            self._run_binding(binding.softer, leaves, source=True)
-        elif binding.label != "ones":
-            where = binding.describe() + self._frozen(leaves).of_source(binding.sizes, error)
-            message = f"the source fails under {where}: {one_line(error, 200)}"
-            self.phases.fail("run", message, error)
-        elif not self.result.runs and self.report.phase("run").outcome is not Outcome.FAILED:
-            self._told_of_ones = self._frozen(leaves).of_source(binding.sizes, error)
+    def _tell_refusals(self, leaves: list[NDArray[Any]]) -> None:
+        """Says at which sizes the source fails, where other sizes did not do in their place."""
+        lost = not self.result.runs and self.report.phase("run").outcome is not Outcome.FAILED
+        for refusal in self._refusals.told(failed=lost):
+            first = (refusal.fatal or refusal.sizes)[0]
+            fixed = self._frozen(leaves).of_source(first.sizes, refusal.error)
+            message = f"the source fails under {refusal.where}{fixed}: {refusal.words}"
+            self.phases.fail("run", message, refusal.error)
+        if not self.result.runs and self.report.phase("run").outcome is not Outcome.FAILED:
+            self.phases.fail("run", "the source runs under no binding: nothing can be compared")
 
     def _frozen(self, leaves: list[NDArray[Any]]) -> FrozenSizes:
         return FrozenSizes(self.prepared, leaves, self.report.seed)
@@ -474,40 +466,36 @@ class _Judgement:
 
     def _ask_the_graph(self) -> None:
         """Notes when a model gives one result in a graph, as converted, and another eagerly."""
-        ask, run = getattr(self.prepared.source, "run_graph", None), self._failing_run()
-        if ask is None or run is None:
+        run = self._failing_run()
+        if run is None or not graph_agrees(self.prepared, run):
             return
-        graph: list[Any] = []
-        with Attempt():  # only a remark is missed when this fails
-            graph = ask(run.args, self.prepared.options.conversion()) or []
-        pairs = list(zip(run.actual.values(), graph, strict=False))
-        if len(graph) == len(run.actual) and all(_resemble(got, want) for got, want in pairs):
-            self._graph_agrees = True
-            self.report.notes.append(
+        self._graph_agrees = True
+        names = sizes_looked_at(self.prepared, run)
+        if not names:
+            self._remark(
                 "the graph that TensorFlow traces of this model gives what the converted model "
                 "gives: the model itself computes something else when it is called eagerly, or "
                 "where TensorFlow's optimiser has moved its constants"
             )
+            return
+        from yobx.tensorflow.tracing import SIZES_OF_A_RUN
+
+        sizes = " or ".join(f"{name}={run.binding.sizes[name]}" for name in names)
+        self._remark(
+            f"a size was frozen while the model was traced: traced with {sizes} it gives what it "
+            f"gives when it is called, traced with a dynamic {' or '.join(names)} it gives what "
+            f"the converted model gives. Write {SIZES_OF_A_RUN}"
+        )
 
     def _ask_again(self) -> None:
         """Notes when the source does not even agree with itself."""
         run = self._failing_run()
-        if run is None:
-            return
-        again: list[Any] = []
-        with Attempt():  # a source that fails now and did not before is not told to be random
-            lent = fill(run.args, [array.copy() for array in tensors_of(run.args)])
-            again = [as_pairs(value) for _, value in self.prepared.source.run(lent)]
-        changing = {
-            name
-            for got, name, (_, want) in zip(again, run.actual, run.expected, strict=False)
-            if not isinstance(want, list) and not _resemble(got, want)
-        }
+        changing = changing_outputs(self.prepared, run) if run is not None else set()
         for output in self.report.outputs:
             if output.failed and output.name in changing:
                 output.category = RANDOM
         if changing:
-            self.report.notes.append(
+            self._remark(
                 "the source gives another result each time it is called: it draws random numbers "
                 "or keeps state, and cannot be compared"
             )
@@ -516,11 +504,10 @@ class _Judgement:
         """Notes which nodes of the model draw random numbers, if something is wrong."""
         if self._failing_run() is None:
             return
-        model = self.prepared.observed
-        drawing = [node for node in model.graph.node if node.op_type in _DRAWS]
+        drawing = drawing_nodes(self.prepared.observed)
         if drawing:
-            shown = ", ".join(describe_node(model, node.output[0]) for node in drawing[:4])
-            self.report.notes.append(
+            shown = ", ".join(drawing[:4])
+            self._remark(
                 f"the converted model draws random numbers of its own, in {shown}: what depends on "
                 "them cannot be compared"
             )
@@ -543,18 +530,6 @@ class _Judgement:
                 f"{len(bare)} of {counted(len(nodes), 'node')} without a word of where it comes "
                 f"from: {shown}",
             )
-
-
-def _resemble(got: Any, want: Any) -> bool:
-    """Whether two results are the same but for rounding."""
-    if isinstance(got, list) or np.shape(got) != np.shape(want):
-        return False
-    got, want = np.asarray(got), np.asarray(want)
-    if not is_float(want.dtype) or got.dtype != want.dtype:
-        return bool(np.array_equal(got, want))
-    got, want = widen(got), widen(want)
-    peak = float(np.max(np.abs(want), initial=0.0, where=np.isfinite(want)))
-    return bool(np.all(np.isclose(got, want, rtol=1e-4, atol=1e-4 * peak, equal_nan=True)))
 
 
 def _count(output: OutputReport) -> str:

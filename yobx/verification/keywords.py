@@ -9,6 +9,7 @@ import onnx
 from numpy.typing import NDArray
 
 from yobx.verification.sources import (
+    GraphSource,
     NamedArray,
     NarrowSource,
     Origin,
@@ -58,6 +59,16 @@ class KeywordSource:
         *positional, keywords = args
         options = {**options, "kwargs": keywords}
         return self._source.intermediates(tuple(positional), names, options)
+
+    def run_graph(
+        self, args: tuple[Any, ...], options: Mapping[str, Any], sizes: Mapping[str, int]
+    ) -> list[NDArray[Any]] | None:
+        """Outputs of what was traced, where something is."""
+        *positional, keywords = args
+        if not isinstance(self._source, GraphSource):
+            return None
+        options = {**options, "kwargs": keywords}
+        return self._source.run_graph(tuple(positional), options, sizes)
 
     def narrow_values(
         self, args: tuple[Any, ...], options: Mapping[str, Any], values: Mapping[str, str]

@@ -327,12 +327,12 @@ class PlainCallableSource:
         return self._chosen.intermediates(args, names, options)
 
     def run_graph(
-        self, args: tuple[Any, ...], options: Mapping[str, Any]
+        self, args: tuple[Any, ...], options: Mapping[str, Any], sizes: Mapping[str, int]
     ) -> list[NDArray[Any]] | None:
         """Outputs of the function in a graph of TensorFlow; ``None`` for one of JAX."""
         if isinstance(self._chosen, JaxSource):
             return None
-        return self._chosen.run_graph(args, options)
+        return self._chosen.run_graph(args, options, sizes)
 
     def run_with_factors(
         self,

@@ -125,9 +125,11 @@ class TensorFlowSource:
         inputs = [*leaves, *function.captured_inputs]
         return graph_values(function.graph, inputs, list(dict.fromkeys(names)))
 
-    def run_graph(self, args: tuple[Any, ...], options: Mapping[str, Any]) -> list[NDArray[Any]]:
+    def run_graph(
+        self, args: tuple[Any, ...], options: Mapping[str, Any], sizes: Mapping[str, int]
+    ) -> list[NDArray[Any]]:
         """Outputs of the traced function, which the model need not give when it runs eagerly."""
-        function, leaves = self._call(args, options)
+        function, leaves = self._call(args, options, sizes)
         found = tree.flatten(function(*leaves))
         return [array for _, leaf in found for _, array in _dense("", leaf)]
 
@@ -172,11 +174,16 @@ class TensorFlowSource:
 
         return line_of_operation(self._trace(args, options)[0].graph, origin.operation)
 
-    def _call(self, args: tuple[Any, ...], options: Mapping[str, Any]) -> tuple[Any, list[Any]]:
+    def _call(
+        self,
+        args: tuple[Any, ...],
+        options: Mapping[str, Any],
+        sizes: Mapping[str, int] | None = None,
+    ) -> tuple[Any, list[Any]]:
         """The traced function, and tensors for its arguments."""
         import tensorflow as tf
 
-        function, _ = self._trace(args, options)
+        function, _ = self._trace(args, options) if not sizes else self._new(args, options, sizes)
         given = (args, dict(options.get("kwargs") or {}))
         leaves = [tf.constant(leaf) for _, leaf in tree.flatten(given) if is_tensor(leaf)]
         return function, leaves
@@ -184,18 +191,27 @@ class TensorFlowSource:
     def _trace(self, args: tuple[Any, ...], options: Mapping[str, Any]) -> tuple[Any, int]:
         """Traces as the conversion does, so that names agree."""
         if self._traced is None:
-            from yobx.tensorflow.call_check import prepare_call
-            from yobx.tensorflow.dynamic_shapes import resolve_dynamic_shapes
-            from yobx.tensorflow.source import name_inputs
-            from yobx.tensorflow.tracing import trace
-
-            source = self._open(options)
-            converted = self._converted or (args, options.get("kwargs"))
-            call = prepare_call(source, *converted)
-            names = name_inputs(source, call, options.get("input_names"))
-            shapes = resolve_dynamic_shapes(options.get("dynamic_shapes"), call, names)
-            self._traced = trace(source, call, names, shapes), len(names)
+            self._traced = self._new(args, options, {})
         return self._traced
+
+    def _new(
+        self, args: tuple[Any, ...], options: Mapping[str, Any], sizes: Mapping[str, int]
+    ) -> tuple[Any, int]:
+        """A trace in which some of the dynamic sizes are numbers."""
+        from yobx.tensorflow.call_check import prepare_call
+        from yobx.tensorflow.dynamic_shapes import resolve_dynamic_shapes
+        from yobx.tensorflow.source import name_inputs
+        from yobx.tensorflow.tracing import trace
+
+        source = self._open(options)
+        converted = self._converted or (args, options.get("kwargs"))
+        call = prepare_call(source, *converted)
+        names = name_inputs(source, call, options.get("input_names"))
+        shapes = [
+            None if shape is None else tuple(sizes.get(str(size), size) for size in shape)
+            for shape in resolve_dynamic_shapes(options.get("dynamic_shapes"), call, names)
+        ]
+        return trace(source, call, names, shapes), len(names)
 
 
 def _dense(name: str, value: Any) -> list[NamedArray]:

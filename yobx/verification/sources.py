@@ -9,10 +9,12 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import onnx
+from numpy.typing import NDArray
 from onnx import helper
 
 __all__ = [
     "FactorSource",
+    "GraphSource",
     "InputSpec",
     "NamedArray",
     "NarrowSource",
@@ -100,6 +102,25 @@ class TracedSource(Protocol):
 
     def user_line(self, origin: Origin, args: tuple[Any, ...], options: Mapping[str, Any]) -> str:
         """The user's file and line of what made a value, or ``""``."""
+
+
+@runtime_checkable
+class GraphSource(Protocol):
+    """A source that is traced once, and may be another function when it is called."""
+
+    def run_graph(
+        self, args: tuple[Any, ...], options: Mapping[str, Any], sizes: Mapping[str, int]
+    ) -> list[NDArray[Any]] | None:
+        """Runs what was traced.
+
+        Args:
+            args: Inputs.
+            options: Options of the conversion.
+            sizes: Dynamic sizes that are given to a trace of its own as numbers.
+
+        Returns:
+            Outputs in order; ``None`` where nothing is traced so.
+        """
 
 
 @runtime_checkable

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from yobx.verification.findings import RANDOM, UNDECIDED, Findings, Outcome, OutputReport
+from yobx.verification.findings import (
+    RANDOM,
+    UNDECIDED,
+    Findings,
+    Outcome,
+    OutputReport,
+)
 from yobx.words import counted, printable
 
 __all__ = ["render"]
@@ -114,6 +120,9 @@ def _output_lines(report: Findings) -> list[str]:
         cells.append(f"{name} {_state(rows).upper() if name in wrong else _fine(rows)}")
     if len(by_name) > _MOST_ROWS:
         cells.append("…")
+    if not wrong:  # another phase failed
+        compared = dict.fromkeys(output.binding for output in report.outputs)
+        return [_row("outputs", f"{'   '.join(cells)}, under {'; '.join(compared)}")]
     said = _state(report.outputs)
     lines = [_row("outputs", f"{len(wrong)}/{len(by_name)} {said}:  " + "   ".join(cells))]
     for name in [name for name in by_name if name in wrong][:3]:
@@ -246,6 +255,6 @@ def _reached_lines(report: Findings) -> list[str]:
         if phase.outcome is Outcome.WARNING:
             lines += [_row("warning", f"{phase.name}: {message}") for message in phase.messages[:3]]
     for binding in report.bindings:
-        if binding.note:
+        if binding.note and not binding.told:
             lines.append(_row("binding", f"{binding.label}: {binding.note}"))
     return lines

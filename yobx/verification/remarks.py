@@ -1,0 +1,109 @@
+"""What else is to be said of outputs that differ: a model that is no single function."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import onnx
+
+from yobx.verification.arguments import as_pairs, fill, tensors_of
+from yobx.verification.boundary import Attempt
+from yobx.verification.dtypes import is_float, widen
+from yobx.verification.evidence import BindingRun
+from yobx.verification.preparation import Prepared
+from yobx.verification.shape_proof import describe_node
+from yobx.verification.sources import GraphSource
+
+__all__ = ["changing_outputs", "drawing_nodes", "graph_agrees", "resemble", "sizes_looked_at"]
+
+_DRAWS = frozenset(
+    {
+        "Bernoulli",
+        "Multinomial",
+        "RandomNormal",
+        "RandomNormalLike",
+        "RandomUniform",
+        "RandomUniformLike",
+    }
+)
+
+
+def graph_agrees(prepared: Prepared, run: BindingRun) -> bool:
+    """Whether the graph that was converted gives what the converted model gives.
+
+    Args:
+        prepared: The converted model.
+        run: A run in which the source, called eagerly, does not.
+    """
+    graph = _graph(prepared, run, {})
+    pairs = list(zip(run.actual.values(), graph, strict=False))
+    return len(graph) == len(run.actual) and all(resemble(got, want) for got, want in pairs)
+
+
+def sizes_looked_at(prepared: Prepared, run: BindingRun) -> list[str]:
+    """Sizes that the model reads while it is traced, and then gives other numbers.
+
+    Args:
+        prepared: The converted model.
+        run: A run with other numbers than the source gives when it is called.
+
+    Returns:
+        The symbols for which the model, traced with their sizes of this run, gives what it gives
+        when it is called.
+    """
+    wanted = [value for _, value in run.expected]
+
+    def agrees(*names: str) -> bool:
+        found = _graph(prepared, run, {name: run.binding.sizes[name] for name in names})
+        return len(found) == len(wanted) and all(map(resemble, found, wanted))
+
+    names = list(run.binding.sizes)
+    alone = [name for name in names if agrees(name)]
+    return alone or (names if len(names) > 1 and agrees(*names) else [])
+
+
+def _graph(prepared: Prepared, run: BindingRun, sizes: dict[str, int]) -> list[Any]:
+    """Outputs of the traced model; none where that cannot be made: a remark is missed then."""
+    found: list[Any] = []
+    if isinstance(prepared.source, GraphSource):
+        with Attempt():
+            options = prepared.options.conversion()
+            found = prepared.source.run_graph(run.args, options, sizes) or []
+    return found
+
+
+def changing_outputs(prepared: Prepared, run: BindingRun) -> set[str]:
+    """Outputs in which the source does not even agree with itself.
+
+    Args:
+        prepared: The converted model.
+        run: The run.
+    """
+    again: list[Any] = []
+    with Attempt():  # a source that fails now and did not before is not told to be random
+        lent = fill(run.args, [array.copy() for array in tensors_of(run.args)])
+        again = [as_pairs(value) for _, value in prepared.source.run(lent)]
+    return {
+        name
+        for got, name, (_, want) in zip(again, run.actual, run.expected, strict=False)
+        if not isinstance(want, list) and not resemble(got, want)
+    }
+
+
+def drawing_nodes(model: onnx.ModelProto) -> list[str]:
+    """Nodes of a model that draw random numbers, in words."""
+    drawing = (node for node in model.graph.node if node.op_type in _DRAWS)
+    return [describe_node(model, node.output[0]) for node in drawing]
+
+
+def resemble(got: Any, want: Any) -> bool:
+    """Whether two results are the same but for rounding."""
+    if isinstance(got, list) or np.shape(got) != np.shape(want):
+        return False
+    got, want = np.asarray(got), np.asarray(want)
+    if not is_float(want.dtype) or got.dtype != want.dtype:
+        return bool(np.array_equal(got, want))
+    got, want = widen(got), widen(want)
+    peak = float(np.max(np.abs(want), initial=0.0, where=np.isfinite(want)))
+    return bool(np.all(np.isclose(got, want, rtol=1e-4, atol=1e-4 * peak, equal_nan=True)))
