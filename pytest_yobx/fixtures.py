@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -27,6 +28,25 @@ __all__ = [
 ]
 
 Check = Callable[..., "CheckResult"]
+
+
+class _AtTheCall:
+    """Shows what is wrong with a call or its model at the line of the call, without our frames."""
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        __tracebackhide__ = True
+        from yobx.errors import YobxError
+
+        if isinstance(error, (YobxError, pytest.UsageError)):
+            raise error.with_traceback(None) from None
 
 
 @pytest.fixture(scope="session")
@@ -53,7 +73,6 @@ def yobx_case(request: pytest.FixtureRequest, yobx_settings: Settings) -> Case:
 def _options(
     request: pytest.FixtureRequest, settings: Settings, given: dict[str, Any]
 ) -> dict[str, Any]:
-    __tracebackhide__ = True
     check_keywords(given, "this call")
     options = merged(settings, marker_options(request.node), given)
     scale = scale_of(request.node)
@@ -89,9 +108,10 @@ def assert_converts(request: pytest.FixtureRequest, yobx_settings: Settings) -> 
         __tracebackhide__ = True
         from yobx.verification import run_check
 
-        result = run_check(model, args, **_options(request, yobx_settings, options))
-        result.report.notes += _left_out(request, yobx_settings, options)
-        finish(result, request.node, yobx_settings)
+        with _AtTheCall():
+            result = run_check(model, args, **_options(request, yobx_settings, options))
+            result.report.notes += _left_out(request, yobx_settings, options)
+            finish(result, request.node, yobx_settings)
         return result
 
     return check
@@ -108,9 +128,10 @@ def yobx_convert(request: pytest.FixtureRequest, yobx_settings: Settings) -> Cal
         __tracebackhide__ = True
         from yobx.verification import prepare_check
 
-        prepared = prepare_check(model, args, **_options(request, yobx_settings, options))
-        if not prepared.ready or prepared.result.report.failed_phase:
-            finish(prepared.result, request.node, yobx_settings)
+        with _AtTheCall():
+            prepared = prepare_check(model, args, **_options(request, yobx_settings, options))
+            if not prepared.ready or prepared.result.report.failed_phase:
+                finish(prepared.result, request.node, yobx_settings)
         return prepared.result.model
 
     return convert
@@ -128,9 +149,10 @@ def assert_shapes(request: pytest.FixtureRequest, yobx_settings: Settings) -> Ch
         __tracebackhide__ = True
         from yobx.verification import check_shapes
 
-        result = check_shapes(model, args, **_options(request, yobx_settings, options))
-        result.report.notes += _left_out(request, yobx_settings, options)
-        finish(result, request.node, yobx_settings)
+        with _AtTheCall():
+            result = check_shapes(model, args, **_options(request, yobx_settings, options))
+            result.report.notes += _left_out(request, yobx_settings, options)
+            finish(result, request.node, yobx_settings)
         return result
 
     return check

@@ -16,7 +16,8 @@ _TOLD = pytest.StashKey[dict[tuple[str, ...], tuple[str, int]]]()
 # A number that stands alone: sizes, indices and errors are others under each binding.
 _NUMBER = re.compile(r"(?<![\w.])-?\d+(\.\d+)?(e[-+]?\d+)?(?![\w])")
 
-_RULE = re.compile(r"[^.]*\. Received[^:]*: ?(?:.*?, which raised )?")
+_RULE = re.compile(r"(?P<rule>[^.]*)\. Received[^:]*: ?(?P<raised>.*?, which raised )?")
+_END = re.compile(r"\. (?=[A-Z])|\.$")
 _MOST = 200
 
 
@@ -52,8 +53,12 @@ def _what(report: Mapping[str, Any], phase: str) -> str:
         return f"%{first['value']} declared {first['static']}, runs as {first['runtime']}"
     said = [message for p in report["phases"] if p["name"] == phase for message in p["messages"]]
     words = " ".join(" ".join(said).split())
-    rule = _RULE.match(words)  # what was received decides; the rule it breaks is told above
-    words = words[rule.end() :] if rule else words
+    found_rule = _RULE.match(words)  # what was received decides, so it comes before the rule
+    if found_rule:
+        words = words[found_rule.end() :]
+        if not found_rule["raised"]:
+            words = f"{_END.split(words)[0]} — {found_rule['rule']}"
+    words = words.removesuffix(".")
     return f"{words[:_MOST]}…" if len(words) > _MOST else words or "no output"
 
 

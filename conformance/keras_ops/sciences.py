@@ -87,7 +87,7 @@ def _algebra() -> Iterator[Entry]:
         "eig",
         lambda x: ops.real(ops.eig(x)[0]),
         _SYMMETRIC[:1],
-        refused="1 op type without one: Eig,",
+        refused="1 op type without a converter: Eig,",
         reason="eigenvalues of a matrix that is not symmetric have no ONNX operator",
     )
     yield function(

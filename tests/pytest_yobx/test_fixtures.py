@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from tests.pytest_yobx.support import run, write_repository
@@ -178,3 +180,58 @@ def test_ini_values(pytester):
     result.assert_outcomes(passed=1)
     # A flag wins over the file.
     run(pytester, "--yobx", "--yobx-bindings", "ones,primes").assert_outcomes(passed=2)
+
+
+def test_a_failure_shows_the_line_of_the_user_and_nothing_of_ours(pytester):
+    write_repository(pytester, [])
+    pytester.makepyfile(
+        test_own="""
+        import pytest
+        from fake_framework import Model, Source, X
+
+        class Raising(Source):
+            def run(self, args, keywords=None):
+                raise RuntimeError("the source is broken")
+
+        def own(assert_converts):
+            assert_converts(Model("values"), (X,))
+
+        def test_wrong(assert_converts):
+            own(assert_converts)
+
+        def test_raising(assert_converts, monkeypatch):
+            import fake_framework
+            monkeypatch.setattr(fake_framework.Source, "run", Raising.run)
+            assert_converts(Model(), (X,))
+
+        @pytest.mark.parametrize("option", [
+            {"sead": 3}, {"precision": "float99"}, {"tolerances": "none.toml"}, {"bindings": [3]},
+            {"bindings": 3}, {"target_opset": [18, 21]}, {"tolerance_scale": -1},
+        ])
+        def test_option(assert_converts, option):
+            assert_converts(Model(), (X,), **option)
+
+        def test_conversion(yobx_convert):
+            yobx_convert(Model("convert"), (X,))
+
+        def test_shapes(assert_shapes):
+            assert_shapes(Model("shapes"), (X,), bindings=["ones"])
+        """
+    )
+    result = run(pytester)
+    result.assert_outcomes(failed=11)
+    text = str(result.stdout)
+    places = set(re.findall(r"^(\S+):\d+: ", text, re.MULTILINE))
+    assert places == {"test_own.py"}
+    assert "pytest_yobx/" not in text
+    assert "yobx/verification/" not in text.replace("yobx/verification/tolerances.toml", "")
+    assert "direct cause of" not in text
+    assert "During handling of" not in text
+    assert text.count("own(assert_converts)") == 2  # the call and the definition
+    result.stdout.fnmatch_lines(
+        [
+            "*yobx: unknown option of this call: sead. Did you mean seed?*",
+            "*a tolerance file can be read. Received: tolerances='none.toml': No such file*",
+            "*bindings is a list of names of choices and of dicts*Received: bindings=[[]3[]]*",
+        ]
+    )

@@ -119,3 +119,25 @@ def test_each_failure_has_a_line_after_the_table(pytester):
         "shapes: %y declared [S, B], runs as [1, 3]; model zoo:shapes: zoo:shapes[ones] and 2 more",
     } <= set(lines)
     assert any(line.startswith("import: KeyError: no 'w'.") for line in lines)
+
+
+def test_the_line_of_a_failure_names_what_was_received_and_the_rule(pytester):
+    write_repository(pytester, [])
+    pytester.makepyfile(
+        test_own="""
+        from fake_framework import Model, X
+
+        def test_binding(assert_converts):
+            assert_converts(Model(), (X,), bindings=["prim"])
+
+        def test_path(assert_converts):
+            assert_converts("none.onnx")
+        """
+    )
+    result = run(pytester, "--yobx")
+    lines = [line for line in result.stdout.lines if line.startswith(("run: ", "import: "))]
+    assert lines == [
+        "run: 'prim' — a binding is one of primes, primes2, ones, zeros, sample, or a dict symbol "
+        "-> size; model fake: test_binding",
+        "import: model='none.onnx' — no such file; model none.onnx: test_path",
+    ]

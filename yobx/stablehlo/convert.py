@@ -185,7 +185,8 @@ class _Converters:
         ]
         shown = "\n".join(dict.fromkeys(lines[:40]))
         raise UnsupportedOpError(
-            f"Every operation needs a converter. Received {len(missing)} without one:\n{shown}\n"
+            f"Every operation needs a converter. Received {len(missing)} without a converter:\n"
+            f"{shown}\n"
             "Give one with extra_converters={'<operation>': converter}, or replace the call.",
             missing,
         )

@@ -136,7 +136,7 @@ def _unsupported_message(
         by_type.setdefault(item.op_type, []).append(item)
     lines = [
         f"Every operation of a model needs a converter. Received: {len(by_type)} op "
-        f"type{'s'[: len(by_type) > 1]} without one:"
+        f"type{'s'[: len(by_type) > 1]} without a converter:"
     ]
     for op_type in sorted(by_type):
         items = by_type[op_type]

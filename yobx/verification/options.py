@@ -137,8 +137,19 @@ class CheckOptions:
                 f"a seed is an integer, 0 or more. Received: seed={self.seed!r}.", argument="seed"
             )
 
-        asked = self.bindings
-        if asked is not None and not isinstance(asked, (str, Mapping)) and not list(asked):
+        self._check_bindings(self.bindings)
+
+    @staticmethod
+    def _check_bindings(asked: object) -> None:
+        if asked is None or isinstance(asked, (str, Mapping)):
+            return
+        if not isinstance(asked, Sequence) or not all(isinstance(a, (str, Mapping)) for a in asked):
+            raise ArgumentError(
+                "bindings is a list of names of choices and of dicts symbol -> size. Received: "
+                f"bindings={asked!r}. Try bindings=['primes', {{'batch': 7}}].",
+                argument="bindings",
+            )
+        if not asked:
             raise ArgumentError(
                 "at least one binding is needed to run a model. Received: bindings=[]. Leave it "
                 "out for those of the default.",

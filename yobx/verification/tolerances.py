@@ -228,7 +228,12 @@ def load_tolerances(path: str | Path | None = None, *, scale: float = 1.0) -> To
     try:
         text = Path(path).read_text(encoding="utf-8")
         return _parse(tomllib.loads(text)).scaled(scale)
-    except (OSError, tomllib.TOMLDecodeError, KeyError, TypeError) as error:
+    except OSError as error:
+        raise ArgumentError(
+            f"a tolerance file can be read. Received: tolerances={str(path)!r}: {error.strerror}.",
+            argument="tolerances",
+        ) from error
+    except (tomllib.TOMLDecodeError, KeyError, TypeError) as error:
         message = (
             "a tolerance file must have the layout of yobx/verification/tolerances.toml. "
             f"Received: {path}: {error!r}."
