@@ -18,6 +18,7 @@ import onnx
 from yobx.errors import ArgumentError, TraceError, UnreadableModelError, YobxError
 from yobx.jax.arguments import Call, abstract_arrays, name_leaves, read_call, resolve_shapes
 from yobx.jax.keras_models import is_keras_layer, keras_input_names
+from yobx.jax.operation_names import refuse_unknown_names
 from yobx.jax.outputs import output_names
 from yobx.jax.parameters import Parameters, find_parameters
 from yobx.jax.program import Program, lower, read_exported
@@ -104,6 +105,7 @@ def to_onnx(
             lowering=_Lowering(tuple(constraints), g.opset(""), extra_converters),
         )
     program, names = traced.program, traced.names
+    refuse_unknown_names(extra_converters or (), program.module)
     if verbose and program.is_sharded:
         progress.note("shardings are left out: an ONNX model runs on one device.")
     with progress.stage("converting"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -11,6 +10,7 @@ from types import TracebackType
 from typing import Any
 
 from yobx.errors import (
+    ArgumentError,
     ConversionError,
     InternalError,
     OpOccurrence,
@@ -25,6 +25,7 @@ from yobx.tensorflow.register import (
     dtypes_of,
     get_tf_op_converter,
     get_tf_op_registration,
+    get_tf_op_registrations,
 )
 from yobx.tensorflow.tensorflow_helper import onnx_type
 from yobx.xbuilder import GraphBuilder
@@ -32,7 +33,6 @@ from yobx.xbuilder.names import nearest
 
 __all__ = ["Conversion", "current_conversion"]
 
-_LOG = logging.getLogger("yobx.tensorflow")
 _Call = tuple[Callable[..., Any], bool, ConverterRegistration | None]
 _CURRENT: ContextVar[Conversion | None] = ContextVar("yobx_tensorflow_conversion", default=None)
 
@@ -201,21 +201,29 @@ class Conversion:
         for tensor, output in zip(op.outputs, outputs, strict=True):
             self._check_output(g, op, tensor, output, is_used=tensor.name in used)
 
-    def tell_unknown(self) -> None:
-        """Logs converters for operations that TensorFlow does not have: their names are misspelt.
+    def refuse_unknown(self) -> None:
+        """Refuses converters for operations that do not exist: their names are misspelt.
 
-        One for an operation that this model does not have may belong to another model.
+        One for an operation that this model does not have may belong to another model, one with a
+        dot in its name to a function of JAX.
+
+        Raises:
+            ArgumentError: If TensorFlow, with the libraries of operations that were loaded into it,
+                has no such operation.
         """
-        import tensorflow as tf
+        from tensorflow.python.framework import op_def_registry
 
         for name in self.extra_converters:
-            exists = name in self._calls or hasattr(tf.raw_ops, name) or "." in name
-            if not exists and get_tf_op_converter(name) is None:
-                hint = nearest(name, self._calls)
-                _LOG.warning(
-                    "extra_converters has %r, which is no operation of TensorFlow%s",
-                    name,
-                    f": {hint}" if hint else "",
+            if name in self._calls or "." in name or get_tf_op_converter(name) is not None:
+                continue
+            if op_def_registry.get(name) is None:
+                known = (*self._calls, *get_tf_op_registrations())
+                hint = nearest(name, self._calls, n=1) or nearest(name, known, n=1)
+                raise ArgumentError(
+                    "extra_converters names operations that exist. Received: "
+                    f"{name!r}, which is no operation of TensorFlow and not in this model"
+                    f"{f'; {hint}' if hint else '.'}",
+                    argument="extra_converters",
                 )
 
     def _call_of(self, op: Any) -> _Call:

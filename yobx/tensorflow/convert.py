@@ -259,7 +259,7 @@ def _convert_concrete_function(
         total = sum(op.type not in PLACEHOLDERS | {"NoOp"} for op in operations)
         with progress.stage("converting"), progress.operations(total):
             convert_operations(g, function.outputs, conversion, local=False)
-    conversion.tell_unknown()
+    conversion.refuse_unknown()
     for name, tensor in zip(output_names, function.outputs, strict=True):
         _declare_output(g, name, tensor, channels_first=name in options.outputs_as_nchw)
     structure = {
