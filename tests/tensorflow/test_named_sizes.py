@@ -48,6 +48,12 @@ MODELS: list[tuple[str, Callable[[], Any], tuple[Any, ...], list[int | str]]] = 
         ["b", "t", "(n + 1)//2 - 1", "(n2 + 1)//2 - 1", 2],
     ),
     (
+        "separable steps",
+        lambda: LAYERS.TimeDistributed(LAYERS.SeparableConv2D(2, 3, padding="same")),
+        ("t", 8, 9, 3),
+        ["b", "t", 8, 9, 2],
+    ),
+    (
         "causal",
         lambda: LAYERS.Conv1D(2, 3, dilation_rate=2, padding="causal"),
         ("n", 3),

@@ -371,7 +371,23 @@ def _extremum(kind: str, args: Iterable[Terms]) -> Terms:
     if len(kept) == 1:
         return kept[0]
     kept.sort(key=_operand_order)
+    if kind == "min" and len(kept) == 2 and kept[1] == ONE:
+        smaller = _primitive(kept[0])
+        if smaller != kept[0]:
+            return _extremum(kind, (smaller, ONE))
     return _function(kind, *kept)
+
+
+def _primitive(a: Terms) -> Terms:
+    """``a`` without a common factor of its coefficients, if it is never negative.
+
+    ``min(2*x, 1)`` is ``min(x, 1)``.
+    """
+    factor = gcd_of(coef for _, coef in a)
+    low = bounds(a)[0]
+    if factor < 2 or low is None or low < 0:
+        return a
+    return tuple((mono, coef // factor) for mono, coef in a)
 
 
 def _operand_order(a: Terms) -> tuple[bool, list[tuple[list[tuple[bool, str]], int]]]:

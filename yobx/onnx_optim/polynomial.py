@@ -224,12 +224,31 @@ def multiply(a: Terms, b: Terms) -> Terms:
     for mono_a, coef_a in a:
         for mono_b, coef_b in b:
             mono = (
-                tuple(sorted(mono_a + mono_b, key=_by_rank))
+                _absorbed(tuple(sorted(mono_a + mono_b, key=_by_rank)))
                 if mono_a and mono_b
                 else (mono_a or mono_b)
             )
             out[mono] = out.get(mono, 0) + coef_a * coef_b
     return normal(out)
+
+
+def _absorbed(mono: Monomial) -> Monomial:
+    """A product without ``min(x, 1)`` where ``x`` is a factor too: it is 1, or the product is 0."""
+    for place, atom in enumerate(mono):
+        if atom.kind == "min" and len(atom.args) == 2 and atom.args[1] == ONE:
+            rest = mono[:place] + mono[place + 1 :]
+            if _is_implied(atom, rest):
+                return _absorbed(rest)
+    return mono
+
+
+def _is_implied(atom: Atom, rest: Monomial) -> bool:
+    """Whether ``min(x, 1)`` is 1 wherever the other factors of its product are not 0."""
+    factors: Monomial = (atom,)
+    if atom not in rest and len(atom.args[0]) == 1 and atom.args[0][0][1] > 0:
+        factors = atom.args[0][0][0]
+    lows = [factor.bounds()[0] for factor in factors]
+    return set(factors) <= set(rest) and all(low is not None and low >= 0 for low in lows)
 
 
 # ---------------------------------------------------------------------------------------- bounds
