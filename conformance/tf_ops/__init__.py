@@ -18,6 +18,7 @@ SUBJECTS = (
     "control_flow",
     "drawn",
     "elementwise",
+    "empty_batches",
     "frames",
     "gradients",
     "grouping",

@@ -11,12 +11,14 @@ from yobx.xbuilder import GraphBuilder
 
 from .dtypes import numpy_dtype
 from .legalise import legal
+from .shapes import dims
 
 __all__ = [
     "Band",
     "band_mask",
     "embed_diagonal",
     "matrix_sizes",
+    "readable",
     "row_minus_column",
     "spread_band",
     "take_band",
@@ -134,8 +136,19 @@ def spread_band(g: GraphBuilder, x: str, sizes: tuple[str, str], band: Band) -> 
         shift = g.op.Sub(length, _lengths(g, *sizes, every))
         shift = g.op.Mul(shift, band.from_right())
         place = g.op.Add(place, g.op.Gather(shift, row))
-    flat = g.op.Add(g.op.Mul(row, length), place)
-    return str(g.op.Gather(_flattened(g, x), g.op.Where(inside, flat, _ZERO), axis=-1)), str(inside)
+    flat = g.op.Where(inside, g.op.Add(g.op.Mul(row, length), place), _ZERO)
+    return str(g.op.Gather(readable(g, _flattened(g, x), band), flat, axis=-1)), str(inside)
+
+
+def readable(g: GraphBuilder, x: str, band: Band) -> str:
+    """Return the elements of diagonals, and one more if there could be none.
+
+    The matrix around diagonals beside the main one has elements even if these have not, and all
+    of them are read from somewhere.
+    """
+    if band.low <= 0 <= band.high or (dims(g, x) or (None,))[-1]:
+        return x
+    return str(legal(g).Pad(x, np.array([0, 1]), zero_like(g, x), np.array([-1])))
 
 
 def _flattened(g: GraphBuilder, x: str) -> str:

@@ -18,6 +18,7 @@ from yobx.passes.duplicate_initializers import merge_initializers
 from yobx.passes.gemm import matmul_add_to_gemm
 from yobx.passes.hard_sigmoid import merge_hard_sigmoid
 from yobx.passes.identities import remove_identities
+from yobx.passes.inferred_sizes import settle_inferred_sizes
 from yobx.passes.layer_norm import merge_layer_norm
 from yobx.passes.layout import optimize_layout
 from yobx.passes.neutral_numbers import keep_neutral_numbers
@@ -66,6 +67,7 @@ def default_passes() -> tuple[Callable[[onnx_ir.Model], None], ...]:
         merge_common_subexpressions,
         remove_identities,
         simplify_reshapes,
+        settle_inferred_sizes,
         remove_dead_code,
         keep_counted_indices,
         keep_neutral_numbers,

@@ -13,6 +13,7 @@ from yobx.lowering.diagonals import (
     band_mask,
     embed_diagonal,
     matrix_sizes,
+    readable,
     row_minus_column,
     spread_band,
     take_band,
@@ -127,7 +128,7 @@ def convert_matrix_diag_v3(
         spread = g.op.Unsqueeze(position, np.array([1], np.int64))
     where = g.op.Equal(distance, np.array(k, np.int64))
     index = g.op.Where(where, spread, zero)
-    wide = g.op.Gather(x, index, axis=n - 1)
+    wide = g.op.Gather(readable(g, x, band), index, axis=n - 1)
     return str(legal(g).Where(where, wide, padding, outputs=outputs[:1], name=op.name))
 
 
