@@ -81,3 +81,41 @@ def test_an_input_of_four_bits_with_a_symbolic_size() -> None:
     y = np.arange(-4, 4).reshape(4, 2)
     got = next(iter(Session(model).run({"x": y.astype(ml_dtypes.int4)}).values.values()))
     np.testing.assert_array_equal(got, y * 2)
+
+
+@pytest.mark.parametrize(
+    "equation", ["btnh,bsnh->bnts", "btgnh,bsnh->bngts", "bnts,bsnh->btnh", "btnh,btnk->bhk"]
+)
+@pytest.mark.parametrize(("batch", "steps"), [(3, 5), (1, 1), (0, 5), (3, 0), (0, 0)])
+def test_products_over_axes_in_any_order(equation: str, batch: int, steps: int) -> None:
+    def made(batch: int, steps: int) -> list[np.ndarray]:
+        sizes = {"b": batch, "t": steps, "s": steps, "n": 2, "h": 4, "g": 3, "k": 6}
+        terms = equation.split("->")[0].split(",")
+        return [normal(*(sizes[letter] for letter in term)) for term in terms]
+
+    def function(x: Any, y: Any) -> Any:
+        return jnp.einsum(equation, x, y)
+
+    names = {"b": "batch", "t": "steps", "s": "steps"}
+    dynamic = tuple(
+        {axis: names[letter] for axis, letter in enumerate(term) if letter in names}
+        for term in equation.split("->")[0].split(",")
+    )
+    model = to_onnx(function, tuple(made(3, 5)), dynamic_shapes=dynamic)
+    given = made(batch, steps)
+    feeds = dict(zip([i.name for i in model.graph.input], given, strict=True))
+    got = next(iter(Session(model).run(feeds).values.values()))
+    np.testing.assert_allclose(got, np.einsum(equation, *given), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("tail", [(-1,), (-1, 2), (4, -1)])
+def test_shapes_with_an_inferred_size(tail: tuple[int, ...]) -> None:
+    def function(x: Any) -> Any:
+        return x.reshape(x.shape[0], *tail)
+
+    model = to_onnx(function, (normal(3, 5, 4),), dynamic_shapes=({0: "b", 1: "t"},))
+    for batch, steps in ((3, 5), (1, 7), (0, 5)):
+        x = normal(batch, steps, 4)
+        got = next(iter(Session(model).run({"x": x}).values.values()))
+        rest = [size if size > 0 else steps * 4 // -np.prod(tail) for size in tail]
+        np.testing.assert_array_equal(got, x.reshape(batch, *rest))

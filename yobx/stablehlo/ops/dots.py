@@ -9,6 +9,7 @@ import numpy as np
 
 from yobx.lowering.casts import cast
 from yobx.lowering.layout import permuted
+from yobx.lowering.shapes import dims
 from yobx.stablehlo.op import Op
 from yobx.stablehlo.registry import register_stablehlo_op_converter
 from yobx.xbuilder import GraphBuilder
@@ -49,11 +50,25 @@ def _product(op: Op, x: str, y: str, batch: tuple[Axes, Axes], inner: tuple[Axes
         return _outer(op, x, y, batch, (free[0], free[1]))
     if len(inner[0]) == 1 and len(free[1]) <= 1 and (len(free[0]) <= 1 or not batch[0]):
         return _matmul(op, x, y, batch, inner, free=(free[0], free[1]))
+    if not all(dims(op.g, value) and all(dims(op.g, value) or ()) for value in (x, y)):
+        x = permuted(op.g, x, (*batch[0], *free[0], *inner[0]))
+        y = permuted(op.g, y, (*batch[1], *inner[1], *free[1]))
+        batch, inner = _in_order(len(batch[0]), len(free[0]), len(inner[0]))
     if op.out_dtype().name in ("float32", "float64", "int32", "int64", "float16", "bfloat16"):
         return str(op.emit.Einsum(x, y, equation=_equation(ranks, batch, inner)))
     wide = cast(op.g, x, np.int64), cast(op.g, y, np.int64)
     result = op.g.op.Einsum(*wide, equation=_equation(ranks, batch, inner))
     return cast(op.g, result, op.out_dtype())
+
+
+def _in_order(batch: int, free: int, inner: int) -> tuple[tuple[Axes, Axes], tuple[Axes, Axes]]:
+    """The axes of `(batch..., free..., k...)` and `(batch..., k..., free...)`.
+
+    Of operands in another order onnxruntime's ``Einsum`` ends the process if a size is 0.
+    """
+    first = tuple(range(batch))
+    last = tuple(range(batch + free, batch + free + inner))
+    return (first, first), (last, tuple(range(batch, batch + inner)))
 
 
 def _matmul(
