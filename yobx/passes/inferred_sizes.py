@@ -115,61 +115,65 @@ def _settle(writer: _Writer, node: ir.Node, target: Sequence[int]) -> None:
 
 @dataclass(frozen=True)
 class _Part:
-    """Axes of the input whose product is a number of times the inferred size."""
+    """Axes of the input that the inferred size is made of.
+
+    Attributes:
+        start: The first axis, with an open size.
+        end: The axis behind the last one, which has an open size too.
+        times: What the product of their sizes is multiplied by,
+        by: and divided by.
+    """
 
     start: int
-    sizes: tuple[int | str, ...]
+    end: int
     times: int
+    by: int
 
 
 def _part_of(
     dims: Sequence[int | str | None], wanted: Sequence[int | str | None], place: int
 ) -> _Part | None:
-    """Finds the axes of the input that go into the axis that is inferred."""
+    """Finds the axes whose open sizes are not those before or after the one that is inferred."""
     before, after = wanted[:place], wanted[place + 1 :]
-    counts = [_count(dims[:i]) for i in range(len(dims) + 1)]
-    rests = [_count(dims[i:]) for i in range(len(dims) + 1)]
-    times = 1
-    start, end = 0, len(dims)
-    if (head := _count(before)) in counts and head is not None:
-        start = counts.index(head)
-    elif head is not None and head.is_int() and head.as_int():
-        times *= head.as_int()
-    else:
+    start = next((i for i in range(len(dims)) if _open(dims[:i]) == _open(before)), None)
+    ends = range(len(dims), 0, -1)
+    end = next((i for i in ends if _open(dims[i:]) == _open(after)), None)
+    if start is None or end is None:
         return None
-    if (tail := _count(after)) in rests and tail is not None:
-        end = len(dims) - rests[::-1].index(tail)
-    elif tail is not None and tail.is_int() and tail.as_int():
-        times *= tail.as_int()
-    else:
+    axes = [i for i in range(start, end) if isinstance(dims[i], str)]
+    if not axes:
         return None
-    sizes = tuple(size for size in dims[start:end] if size is not None)
-    return _Part(start, sizes, times) if any(isinstance(s, str) for s in sizes) else None
+    # The sizes of a product are read in one piece, with the numbers between them.
+    inside = _known(dims[axes[0] : axes[-1] + 1])
+    times, by = _known(dims), inside * _known(before) * _known(after)
+    common = math.gcd(times, by)
+    return _Part(axes[0], axes[-1] + 1, times // common, by // common) if common else None
 
 
-def _count(dims: Sequence[int | str | None]) -> OptimDim | None:
+def _known(dims: Sequence[int | str | None]) -> int:
+    """The product of the sizes that are numbers."""
+    return math.prod(dim for dim in dims if isinstance(dim, int))
+
+
+def _open(dims: Sequence[int | str | None]) -> OptimDim | None:
+    """The product of the sizes that are not."""
     total = OptimDim(1)
     for dim in dims:
         if dim is None:
             return None
-        total = total * OptimDim(dim)
+        total = total * OptimDim(dim) if isinstance(dim, str) else total
     return total
 
 
 def _product(writer: _Writer, node: ir.Node, source: ir.Value, part: _Part) -> ir.Value:
-    """Emits the product of the open sizes of a part, times or by what is known."""
-    open_axes = [i for i, size in enumerate(part.sizes) if isinstance(size, str)]
-    first, last = open_axes[0], open_axes[-1] + 1
-    value = writer.sizes(node, source, part.start + first, part.start + last)
-    if last - first > 1:
+    """Emits the inferred size."""
+    value = writer.sizes(node, source, part.start, part.end)
+    if part.end - part.start > 1:
         value = writer.node(node, "ReduceProd", [value], 1, keepdims=1)
-    outside = [*part.sizes[:first], *part.sizes[last:]]
-    factor = math.prod(size for size in outside if isinstance(size, int))
-    common = math.gcd(factor, part.times)
-    if factor != common:
-        value = writer.node(node, "Mul", [value, writer.vector([factor // common])], 1)
-    if part.times != common:
-        value = writer.node(node, "Div", [value, writer.vector([part.times // common])], 1)
+    if part.times != 1:
+        value = writer.node(node, "Mul", [value, writer.vector([part.times])], 1)
+    if part.by != 1:
+        value = writer.node(node, "Div", [value, writer.vector([part.by])], 1)
     return value
 
 

@@ -90,7 +90,7 @@ def test_an_input_of_four_bits_with_a_symbolic_size() -> None:
 def test_products_over_axes_in_any_order(equation: str, batch: int, steps: int) -> None:
     def made(batch: int, steps: int) -> list[np.ndarray]:
         sizes = {"b": batch, "t": steps, "s": steps, "n": 2, "h": 4, "g": 3, "k": 6}
-        terms = equation.split("->")[0].split(",")
+        terms = equation.split("->", maxsplit=1)[0].split(",")
         return [normal(*(sizes[letter] for letter in term)) for term in terms]
 
     def function(x: Any, y: Any) -> Any:
@@ -99,7 +99,7 @@ def test_products_over_axes_in_any_order(equation: str, batch: int, steps: int) 
     names = {"b": "batch", "t": "steps", "s": "steps"}
     dynamic = tuple(
         {axis: names[letter] for axis, letter in enumerate(term) if letter in names}
-        for term in equation.split("->")[0].split(",")
+        for term in equation.split("->", maxsplit=1)[0].split(",")
     )
     model = to_onnx(function, tuple(made(3, 5)), dynamic_shapes=dynamic)
     given = made(batch, steps)
