@@ -19,7 +19,8 @@ ULPS = {
 }  # fmt: skip
 FLAGS = {"Relu": "features", "Relu6": "features", "Elu": "features", "Selu": "features",
          "LeakyRelu": "features", "Softplus": "features", "Softsign": "features"}  # fmt: skip
-UNARY = [*elementwise.UNARY, "Exp", "Log", "Neg", *arithmetic._UNARY_LIBRARY, *FLAGS,
+UNARY = [*elementwise.UNARY, "Cos", "Exp", "Log", "Neg", "Sigmoid", "Sin", "Sqrt", "Tanh",
+         *arithmetic._UNARY_LIBRARY, *FLAGS,
          "Erf", "Erfc", "Square", "Tan", "Reciprocal", "Inv", "Sign", "IsFinite"]  # fmt: skip
 BINARY = [*elementwise.BINARY, "Sub", "RealDiv", "Add", "AddV2", "Mul", "Equal", "NotEqual",
           "Xlogy", "Xlog1py",

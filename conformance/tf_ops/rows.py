@@ -43,6 +43,7 @@ class Row:
         tag: What tells two rows of one op type apart.
         outputs: Outputs to compare, if not all.
         only: Type attributes to go through, if not all: the rest has cases elsewhere.
+        elsewhere: Dtypes that have rows of their own.
         reference: What to compare with, where TensorFlow no longer runs the operation itself.
         vary: Enumerations and flags to go through; ``None`` for all if it is the first row of its
             op type in its module, else none.
@@ -59,6 +60,7 @@ class Row:
     tag: str = ""
     outputs: tuple[int, ...] | None = None
     only: tuple[str, ...] | None = None
+    elsewhere: tuple[str, ...] = ()
     reference: Callable[..., Any] | None = None
     vary: tuple[str, ...] | None = None
     refuses: Mapping[str, str] = field(default_factory=dict)
@@ -90,7 +92,7 @@ class Row:
         """Yield a case for the dtypes to begin with, and for every other dtype of an attribute."""
         yield self.case("")
         for attribute, dtype in sorted(required(self.op_type)):
-            if self.only is not None and attribute not in self.only:
+            if dtype in self.elsewhere or (self.only is not None and attribute not in self.only):
                 continue
             tried = self.cases_for(attribute, dtype, f"-{attribute}-{dtype}")
             found = next(filter(works_in_tf, tried), None)

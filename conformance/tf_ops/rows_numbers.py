@@ -79,7 +79,7 @@ NN = [
 ]  # fmt: skip
 ELEMENTS = [
     Row("Pow", {"x": Arg("float32", ("n", 5), 1, 4), "y": Arg("float32", (1, 5), 0, 3)}, ulps=4,
-        half=2, options=E),
+        half=2, options=E, elsewhere=("complex64", "complex128")),
     Row("Square", {"x": X}, ulps=4, only=("T",), half=1),
     Row("ClipByValue", {"t": X, "clip_value_min": 1, "clip_value_max": 3}, options=E),
     Row("AddN", {"inputs": [X, X, X]}, ulps=1, half=2, options={**E, "floor": 4.0}),

@@ -12,6 +12,7 @@ from yobx.onnx_optim import TensorType
 from yobx.xbuilder import GraphBuilder
 
 from .casts import cast
+from .complex_parts import absolute as length_of
 from .fourier import (
     LONGEST_PRODUCT,
     chirp_transform,
@@ -28,11 +29,8 @@ from .transcendental import const
 __all__ = [
     "absolute",
     "conjugate",
-    "divide",
-    "exponential",
     "fft",
     "irfft",
-    "multiply",
     "pack",
     "parts",
     "rfft",
@@ -69,29 +67,11 @@ def conjugate(g: GraphBuilder, x: str, outputs: list[str] | None = None) -> str:
 
 
 def absolute(g: GraphBuilder, x: str, outputs: list[str] | None = None) -> str:
-    """Emit the absolute value, a real tensor."""
-    return str(legal(g).ReduceL2(x, _LAST, keepdims=0, outputs=outputs))
-
-
-def multiply(g: GraphBuilder, x: str, y: str, outputs: list[str] | None = None) -> str:
-    """Emit the product of two complex tensors that broadcast."""
-    (a, b), (c, d) = parts(g, x), parts(g, y)
-    real = g.op.Sub(g.op.Mul(a, c), g.op.Mul(b, d))
-    return pack(g, real, g.op.Add(g.op.Mul(a, d), g.op.Mul(b, c)), outputs)
-
-
-def divide(g: GraphBuilder, x: str, y: str, outputs: list[str] | None = None) -> str:
-    """Emit the quotient of two complex tensors that broadcast."""
-    size = g.op.ReduceSumSquare(y, _LAST, keepdims=1)
-    return str(g.op.Div(multiply(g, x, conjugate(g, y)), size, outputs=outputs))
-
-
-def exponential(g: GraphBuilder, x: str, outputs: list[str] | None = None) -> str:
-    """Emit ``exp`` of a complex tensor."""
-    real, imaginary = parts(g, x)
-    size = g.op.Exp(real)
-    cosine, sine = (g.op.Mul(size, f(imaginary)) for f in (g.op.Cos, g.op.Sin))
-    return pack(g, cosine, sine, outputs)
+    """Emit the absolute value, a real tensor; squares neither overflow nor vanish."""
+    if g.get_type(x) is TensorType.kFloat:
+        length = g.op.ReduceL2(cast(g, x, np.float64), _LAST, keepdims=0)
+        return cast(g, length, np.float32, outputs=outputs)
+    return str(g.op.Identity(length_of(g, parts(g, x)), outputs=outputs))
 
 
 def _transform(g: GraphBuilder, x: str, axis: int, kind: TensorType, *, inverse: bool) -> str:

@@ -18,11 +18,22 @@ __all__ = [
     "FUNCTIONS",
     "Pair",
     "absolute",
+    "cosine",
     "divide",
+    "exponential",
+    "exponential_minus_one",
+    "hyperbolic_cosine",
+    "hyperbolic_sine",
+    "hyperbolic_tangent",
+    "log_one_plus",
     "logarithm",
+    "logistic",
     "multiply",
     "power",
     "sign",
+    "sine",
+    "square_root",
+    "tangent",
 ]
 
 Pair = tuple[str, str]
@@ -30,6 +41,8 @@ Angle = Callable[[GraphBuilder, str, str], str]
 
 #: Beyond this argument ``tanh`` is 1, and ``cosh`` squared does not overflow.
 _SATURATED = {1: 40.0, 11: 300.0}
+#: Up to this argument ``cosh`` and ``sinh`` do not overflow.
+_HUGE = {1: 80.0, 11: 700.0}
 
 
 def multiply(g: GraphBuilder, x: Pair, y: Pair) -> Pair:
@@ -85,10 +98,15 @@ def log_one_plus(g: GraphBuilder, x: Pair, angle: Angle) -> Pair:
 
 
 def exponential(g: GraphBuilder, x: Pair) -> Pair:
-    """``exp(x)``; of a real number it is real."""
-    size = g.op.Exp(x[0])
-    sine = g.op.Where(g.op.Equal(x[1], const(g, x[1], 0)), x[1], g.op.Mul(size, g.op.Sin(x[1])))
-    return str(g.op.Mul(size, g.op.Cos(x[1]))), str(sine)
+    """``exp(x)``; of a real number it is real, and of infinite ones as in C."""
+    a, b = x
+    size, zero = g.op.Exp(a), const(g, a, 0)
+    cosine, sine = (g.op.Mul(size, f(b)) for f in (g.op.Cos, g.op.Sin))
+    nowhere = g.op.And(g.op.IsInf(a), g.op.Or(g.op.IsNaN(b), g.op.IsInf(b)))
+    vanished = g.op.And(nowhere, g.op.Equal(size, zero))
+    real = g.op.Where(nowhere, size, cosine)
+    sine = g.op.Where(g.op.Equal(b, zero), b, g.op.Where(vanished, zero, sine))
+    return str(real), str(sine)
 
 
 def exponential_minus_one(g: GraphBuilder, x: Pair) -> Pair:
@@ -106,7 +124,8 @@ def square_root(g: GraphBuilder, x: Pair) -> Pair:
     a, b = x
     zero = const(g, a, 0)
     half = const(g, a, 0.5)
-    root = g.op.Sqrt(g.op.Mul(g.op.Add(absolute(g, x), g.op.Abs(a)), half))
+    halves = (g.op.Mul(size, half) for size in (absolute(g, x), g.op.Abs(a)))
+    root = g.op.Sqrt(g.op.Add(*halves))
     is_zero = g.op.Equal(root, zero)
     other = g.op.Div(g.op.Mul(b, half), g.op.Where(is_zero, const(g, a, 1), root))
     is_right = g.op.GreaterOrEqual(a, zero)
@@ -114,7 +133,12 @@ def square_root(g: GraphBuilder, x: Pair) -> Pair:
     seen = g.op.Where(g.op.Equal(b, zero), g.op.Reciprocal(b), b)
     turned = g.op.Where(g.op.Less(seen, zero), g.op.Neg(root), root)
     real = g.op.Where(is_right, root, g.op.Abs(other))
-    return str(real), str(g.op.Where(is_right, other, turned))
+    endless = g.op.IsInf(b)
+    imaginary = g.op.Where(is_right, other, turned)
+    return (
+        str(g.op.Where(endless, g.op.Abs(b), real)),
+        str(g.op.Where(endless, b, imaginary)),
+    )
 
 
 def reciprocal_square_root(g: GraphBuilder, x: Pair) -> Pair:
@@ -125,37 +149,79 @@ def reciprocal_square_root(g: GraphBuilder, x: Pair) -> Pair:
 
 
 def logistic(g: GraphBuilder, x: Pair) -> Pair:
-    """``1 / (1 + exp(-x))``."""
-    real, imaginary = exponential(g, (str(g.op.Neg(x[0])), str(g.op.Neg(x[1]))))
-    one = g.make_initializer(None, const(g, x[0], 1))
-    zero = g.make_initializer(None, const(g, x[0], 0))
-    return divide(g, (one, zero), (str(g.op.Add(real, one)), imaginary))
+    """``1 / (1 + exp(-x))``, on the left ``exp(x) / (1 + exp(x))``: neither overflows."""
+    one, zero = const(g, x[0], 1), const(g, x[0], 0)
+    is_left = g.op.Less(x[0], zero)
+    down = [str(g.op.Where(is_left, part, g.op.Neg(part))) for part in x]
+    real, imaginary = exponential(g, (down[0], down[1]))
+    above = str(g.op.Where(is_left, real, one)), str(g.op.Where(is_left, imaginary, zero))
+    return divide(g, above, (str(g.op.Add(real, one)), imaginary))
+
+
+def _grown(g: GraphBuilder, x: str) -> tuple[str, str, str]:
+    """``cosh(x)``, ``sinh(x)`` and what both are still to be multiplied by, where they are huge."""
+    far = g.op.Greater(g.op.Abs(x), const(g, x, _HUGE[int(g.get_type(x))]))
+    root = g.op.Exp(g.op.Mul(g.op.Abs(x), const(g, x, 0.5)))
+    half = g.op.Mul(root, const(g, x, 0.5))
+    cosh = g.op.Where(far, half, transcendental.cosh(g, x))
+    sinh = g.op.Where(far, g.op.Mul(g.op.Sign(x), half), transcendental.sinh(g, x))
+    return str(cosh), str(sinh), str(g.op.Where(far, root, const(g, x, 1)))
+
+
+def _turned(g: GraphBuilder, wave: str, size: str, more: str) -> str:
+    """``wave * size * more``; 0 times infinity, and NaN times 0, are 0."""
+    zero = const(g, wave, 0)
+    nothing = g.op.And(g.op.Equal(size, zero), g.op.IsNaN(wave))
+    product = g.op.Mul(g.op.Mul(wave, size), more)
+    flat = g.op.Mul(wave, g.op.Sign(size))
+    product = g.op.Where(g.op.Equal(wave, zero), flat, product)
+    return str(g.op.Where(nothing, size, product))
 
 
 def sine(g: GraphBuilder, x: Pair) -> Pair:
     """``sin(x)``."""
     a, b = x
-    real = g.op.Mul(g.op.Sin(a), transcendental.cosh(g, b))
-    return str(real), str(g.op.Mul(g.op.Cos(a), transcendental.sinh(g, b)))
+    cosh, sinh, more = _grown(g, b)
+    return _turned(g, g.op.Sin(a), cosh, more), _turned(g, g.op.Cos(a), sinh, more)
 
 
 def cosine(g: GraphBuilder, x: Pair) -> Pair:
     """``cos(x)``."""
     a, b = x
-    real = g.op.Mul(g.op.Cos(a), transcendental.cosh(g, b))
-    return str(real), str(g.op.Neg(g.op.Mul(g.op.Sin(a), transcendental.sinh(g, b))))
+    cosh, sinh, more = _grown(g, b)
+    imaginary = g.op.Neg(_turned(g, g.op.Sin(a), sinh, more))
+    return _turned(g, g.op.Cos(a), cosh, more), str(imaginary)
+
+
+def hyperbolic_sine(g: GraphBuilder, x: Pair) -> Pair:
+    """``sinh(x)``, which is ``-i sin(i x)``."""
+    imaginary, real = sine(g, (x[1], x[0]))
+    return real, imaginary
+
+
+def hyperbolic_cosine(g: GraphBuilder, x: Pair) -> Pair:
+    """``cosh(x)``, which is ``cos(i x)``."""
+    a, b = x
+    cosh, sinh, more = _grown(g, a)
+    return _turned(g, g.op.Cos(b), cosh, more), _turned(g, g.op.Sin(b), sinh, more)
 
 
 def hyperbolic_tangent(g: GraphBuilder, x: Pair) -> Pair:
     """``tanh(x)``."""
     a, b = x
-    limit = _SATURATED[int(g.get_type(a))]
+    limit, zero = _SATURATED[int(g.get_type(a))], const(g, a, 0)
     bounded = g.op.Clip(a, const(g, a, -limit), const(g, a, limit))
+    bounded = g.op.Where(g.op.IsNaN(a), a, bounded)
     sinh, cosh = transcendental.sinh(g, bounded), transcendental.cosh(g, bounded)
     sin, cos = g.op.Sin(b), g.op.Cos(b)
     divisor = g.op.Add(g.op.Mul(sinh, sinh), g.op.Mul(cos, cos))
     real = g.op.Div(g.op.Mul(sinh, cosh), divisor)
-    return str(real), str(g.op.Div(g.op.Mul(sin, cos), divisor))
+    imaginary = g.op.Div(g.op.Mul(sin, cos), divisor)
+    endless = g.op.IsInf(a)
+    real = g.op.Where(endless, g.op.Sign(a), g.op.Where(g.op.Equal(a, zero), a, real))
+    lost = g.op.And(endless, g.op.IsNaN(imaginary))
+    imaginary = g.op.Where(g.op.Equal(b, zero), b, g.op.Where(lost, zero, imaginary))
+    return str(real), str(imaginary)
 
 
 def tangent(g: GraphBuilder, x: Pair) -> Pair:

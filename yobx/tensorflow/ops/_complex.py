@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any
 
@@ -10,13 +10,10 @@ import numpy as np
 
 from yobx.lowering import casts, shapes
 from yobx.lowering import complex as pairs
-from yobx.lowering.complex_parts import logarithm
-from yobx.lowering.reduce import reduce
-from yobx.lowering.trigonometric import atan2
 from yobx.tensorflow.ops._op import attr, constant, rank, require_constant
 from yobx.xbuilder import GraphBuilder
 
-__all__ = ["COMPLEX", "by_parts", "with_complex"]
+__all__ = ["COMPLEX", "Converter", "by_parts", "by_products", "with_complex"]
 
 COMPLEX = ("complex64", "complex128")
 Converter = Callable[[GraphBuilder, dict[str, Any], list[str], Any], str]
@@ -37,27 +34,99 @@ def with_complex(form: Converter) -> Callable[[Converter], Converter]:
     return decorate
 
 
+class _Part:
+    """A part of a tensor, as a converter of real tensors sees it."""
+
+    def __init__(self, tensor: Any, name: str) -> None:
+        self._tensor = tensor
+        self.name = name
+        self.dtype = tensor.dtype.real_dtype if tensor.dtype.is_complex else tensor.dtype
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._tensor, name)
+
+
+class _OpOfParts:
+    """An operation on one part of each of its inputs."""
+
+    def __init__(self, op: Any, inputs: Sequence[str]) -> None:
+        self._op = op
+        self.inputs = [_Part(*both) for both in zip(op.inputs, inputs, strict=True)]
+        self.outputs = [_Part(t, t.name) for t in op.outputs]
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._op, name)
+
+
+def _is_real(op: Any) -> bool:
+    return not any(t.dtype.is_complex for t in (*op.inputs, *op.outputs))
+
+
+def _parts_of(g: GraphBuilder, op: Any) -> list[tuple[str, str]]:
+    """Return both parts of every input; a real one twice."""
+    return [pairs.parts(g, t.name) if t.dtype.is_complex else (t.name, t.name) for t in op.inputs]
+
+
 def by_parts(function: Converter) -> Converter:
-    """Apply the decorated converter, which only moves elements, to real and imaginary parts."""
+    """Apply the decorated converter to real and imaginary parts of complex tensors.
+
+    It only moves elements or adds them up. Results that are not complex do not depend on the part.
+    """
 
     @wraps(function)
     def convert(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
-        if not op.outputs[0].dtype.is_complex:
+        if _is_real(op):
             return function(g, sts, outputs, op)
-        both = {t.name: pairs.parts(g, t.name) for t in op.inputs if t.dtype.is_complex}
+        both = _parts_of(g, op)
         moved: list[list[str]] = []
         for part in (0, 1):
             names = [g.unique_name(f"{name}/part{part}") for name in outputs]
-            with g.scope():
-                for name, values in both.items():
-                    g.alias(name, values[part])
-                function(g, sts, names, op)
+            function(g, sts, names, _OpOfParts(op, [values[part] for values in both]))
             moved.append(names)
-        for real, imaginary, name in zip(*moved, outputs, strict=True):
-            pairs.pack(g, real, imaginary, [name])
+        for real, imaginary, name, tensor in zip(*moved, outputs, op.outputs, strict=True):
+            if tensor.dtype.is_complex:
+                pairs.pack(g, real, imaginary, [name])
+            else:
+                g.alias(name, real)
         return outputs[0]
 
     return convert
+
+
+def by_products(*factors: str, adjoints: Sequence[str] = ()) -> Callable[[Converter], Converter]:
+    """Apply the decorated converter, linear in two groups of inputs, to their parts.
+
+    Args:
+        *factors: Inputs of the first group; the other complex ones are the second.
+        adjoints: Flags that conjugate the first group and the second.
+    """
+
+    def decorate(function: Converter) -> Converter:
+        @wraps(function)
+        def convert(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+            if _is_real(op):
+                return function(g, sts, outputs, op)
+            both = _parts_of(g, op)
+            first = [argument.name in factors for argument in op.op_def.input_arg]
+
+            def product(i: int, j: int) -> str:
+                chosen = [
+                    values[i if is_first else j]
+                    for values, is_first in zip(both, first, strict=True)
+                ]
+                names = [g.unique_name(f"{name}/part{i}{j}") for name in outputs]
+                function(g, sts, names, _OpOfParts(op, chosen))
+                flips = [bool(attr(op, flag)) for flag in adjoints] or [False, False]
+                negative = sum(flip for flip, part in zip(flips, (i, j), strict=True) if part) % 2
+                return str(g.op.Neg(names[0])) if negative else names[0]
+
+            real = g.op.Sub(product(0, 0), product(1, 1))
+            imaginary = g.op.Add(product(0, 1), product(1, 0))
+            return pairs.pack(g, str(real), str(imaginary), outputs[:1])
+
+        return convert
+
+    return decorate
 
 
 def shape_of(g: GraphBuilder, x: Any) -> str:
@@ -65,27 +134,15 @@ def shape_of(g: GraphBuilder, x: Any) -> str:
     return str(g.op.Shape(x.name, end=-1) if x.dtype.is_complex else g.op.Shape(x.name))
 
 
-def binary(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
-    """Sum, difference, product or quotient."""
-    x, y = (i.name for i in op.inputs)
-    if op.type in ("Mul", "RealDiv", "Div"):
-        emit = pairs.multiply if op.type == "Mul" else pairs.divide
-        return emit(g, x, y, outputs[:1])
-    emitter = g.op.Sub if op.type == "Sub" else g.op.Add
-    return str(emitter(x, y, outputs=outputs[:1], name=op.name))
+def add(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+    """Sum or difference."""
+    emit = g.op.Sub if op.type == "Sub" else g.op.Add
+    return str(emit(*(i.name for i in op.inputs), outputs=outputs[:1], name=op.name))
 
 
-def unary(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
-    """Negation, square, exponential or principal logarithm."""
-    x = op.inputs[0].name
-    if op.type == "Exp":
-        return pairs.exponential(g, x, outputs[:1])
-    if op.type == "Log":
-        size, angle = logarithm(g, pairs.parts(g, x), atan2)
-        return pairs.pack(g, size, angle, outputs[:1])
-    if op.type == "Square":
-        return pairs.multiply(g, x, x, outputs[:1])
-    return str(g.op.Neg(x, outputs=outputs[:1], name=op.name))
+def negate(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+    """Negation."""
+    return str(g.op.Neg(op.inputs[0].name, outputs=outputs[:1], name=op.name))
 
 
 def constant_pairs(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
@@ -151,11 +208,3 @@ def concat(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) ->
     axis = shapes.normalise_axis(value, rank(g, op, 1 - min(where, 1)))
     names = [t.name for i, t in enumerate(op.inputs) if i != where]
     return str(g.op.Concat(*names, axis=axis, outputs=outputs[:1], name=op.name))
-
-
-def reduction(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
-    """Sum or mean over axes."""
-    n = rank(g, op, 0)
-    axes = np.ravel(require_constant(g, op, 1, "axes")).astype(np.int64) % max(n, 1)
-    keep = bool(attr(op, "keep_dims"))
-    return reduce(g, op.type, op.inputs[0].name, axes, keepdims=keep, outputs=outputs[:1])

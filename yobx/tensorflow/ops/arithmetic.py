@@ -18,8 +18,8 @@ from yobx.lowering.integers import (
     truncate_modulo,
 )
 from yobx.lowering.legalise import legal
-from yobx.tensorflow.ops import _complex
-from yobx.tensorflow.ops._complex import COMPLEX, with_complex
+from yobx.tensorflow.ops import _complex_math
+from yobx.tensorflow.ops._complex import COMPLEX, by_parts, with_complex
 from yobx.tensorflow.ops._op import (
     BOOL,
     FLOATS,
@@ -48,21 +48,23 @@ _UNARY_LIBRARY = {
 }
 
 
-@register_tf_op_converter(tuple(_UNARY_LIBRARY), dtypes=FLOATS)
+@register_tf_op_converter(tuple(_UNARY_LIBRARY), dtypes=(*FLOATS, *COMPLEX))
+@with_complex(_complex_math.unary)
 def convert_library(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """A function written out of other ones."""
     emit = _UNARY_LIBRARY[op.type]
     return emit(g, op.inputs[0].name, outputs=outputs[:1], name=op.name)
 
 
-@register_tf_op_converter("Tan", dtypes=FLOATS)
+@register_tf_op_converter("Tan", dtypes=(*FLOATS, *COMPLEX))
+@with_complex(_complex_math.unary)
 def convert_tan(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """Tangent."""
     return trigonometric.tan(g, op.inputs[0].name, outputs=outputs[:1], name=op.name)
 
 
 @register_tf_op_converter("Mul", dtypes=(*NUMBERS, *COMPLEX))
-@with_complex(_complex.binary)
+@with_complex(_complex_math.binary)
 def convert_mul(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """Product; the last product of an exact GELU becomes one ``Gelu``."""
     source = match_gelu(g, op)
@@ -72,7 +74,8 @@ def convert_mul(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: An
     return str(legal(g).Mul(x, y, outputs=outputs[:1], name=op.name))
 
 
-@register_tf_op_converter("Div", dtypes=NUMBERS)
+@register_tf_op_converter("Div", dtypes=(*NUMBERS, *COMPLEX))
+@with_complex(_complex_math.binary)
 def convert_div(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """Quotient: exact for floats, truncated for integers."""
     x, y = (i.name for i in op.inputs)
@@ -116,42 +119,48 @@ def _where_zero(g: GraphBuilder, operand: str, value: str, outputs: list[str], n
     return str(legal(g).Where(skipped, zero, value, outputs=outputs, name=name))
 
 
-@register_tf_op_converter("DivNoNan", dtypes=FLOATS)
+@register_tf_op_converter("DivNoNan", dtypes=(*FLOATS, *COMPLEX))
+@with_complex(_complex_math.binary)
 def convert_div_no_nan(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """Quotient, zero where the divisor is zero."""
     x, y = (i.name for i in op.inputs)
     return _where_zero(g, y, legal(g).Div(x, y), outputs[:1], op.name)
 
 
-@register_tf_op_converter("MulNoNan", dtypes=FLOATS)
+@register_tf_op_converter("MulNoNan", dtypes=(*FLOATS, *COMPLEX))
+@with_complex(_complex_math.binary)
 def convert_mul_no_nan(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """Product, zero where the second factor is zero."""
     x, y = (i.name for i in op.inputs)
     return _where_zero(g, y, legal(g).Mul(x, y), outputs[:1], op.name)
 
 
-@register_tf_op_converter("Xdivy", dtypes=FLOATS)
+@register_tf_op_converter("Xdivy", dtypes=(*FLOATS, *COMPLEX))
+@with_complex(_complex_math.binary)
 def convert_xdivy(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """``x / y``, zero where ``x`` is zero."""
     x, y = (i.name for i in op.inputs)
     return _where_zero(g, x, legal(g).Div(x, y), outputs[:1], op.name)
 
 
-@register_tf_op_converter("Xlogy", dtypes=FLOATS)
+@register_tf_op_converter("Xlogy", dtypes=(*FLOATS, *COMPLEX))
+@with_complex(_complex_math.binary)
 def convert_xlogy(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """``x * log(y)``, zero where ``x`` is zero."""
     x, y = (i.name for i in op.inputs)
     return _where_zero(g, x, legal(g).Mul(x, legal(g).Log(y)), outputs[:1], op.name)
 
 
-@register_tf_op_converter("Xlog1py", dtypes=FLOATS)
+@register_tf_op_converter("Xlog1py", dtypes=(*FLOATS, *COMPLEX))
+@with_complex(_complex_math.binary)
 def convert_xlog1py(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """``x * log(1 + y)``, zero where ``x`` is zero."""
     x, y = (i.name for i in op.inputs)
     return _where_zero(g, x, legal(g).Mul(x, lib.log1p(g, y)), outputs[:1], op.name)
 
 
-@register_tf_op_converter("Pow", dtypes=NUMBERS)
+@register_tf_op_converter("Pow", dtypes=(*NUMBERS, *COMPLEX))
+@with_complex(_complex_math.binary)
 def convert_pow(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """Power; small constant exponents become products."""
     x, y = (i.name for i in op.inputs)
@@ -171,14 +180,15 @@ def convert_pow(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: An
 
 
 @register_tf_op_converter("Square", dtypes=(*NUMBERS, *COMPLEX))
-@with_complex(_complex.unary)
+@with_complex(_complex_math.unary)
 def convert_square(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """``x * x``."""
     x = op.inputs[0].name
     return str(legal(g).Mul(x, x, outputs=outputs[:1], name=op.name))
 
 
-@register_tf_op_converter("SquaredDifference", dtypes=(*FLOATS, "int32", "int64"))
+@register_tf_op_converter("SquaredDifference", dtypes=(*FLOATS, "int32", "int64", *COMPLEX))
+@with_complex(_complex_math.binary)
 def convert_squared_difference(
     g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any
 ) -> str:
@@ -188,13 +198,15 @@ def convert_squared_difference(
     return str(legal(g).Mul(difference, difference, outputs=outputs[:1], name=op.name))
 
 
-@register_tf_op_converter(("Reciprocal", "Inv"), dtypes=FLOATS)
+@register_tf_op_converter(("Reciprocal", "Inv"), dtypes=(*FLOATS, *COMPLEX))
+@with_complex(_complex_math.unary)
 def convert_reciprocal(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """``1 / x``."""
     return str(legal(g).Reciprocal(op.inputs[0].name, outputs=outputs[:1], name=op.name))
 
 
-@register_tf_op_converter("Sign", dtypes=(*FLOATS, *INTS))
+@register_tf_op_converter("Sign", dtypes=(*FLOATS, *INTS, *COMPLEX))
+@with_complex(_complex_math.unary)
 def convert_sign(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """-1, 0 or 1; of NaN, NaN (onnxruntime's half precision kernel gives 0)."""
     x = op.inputs[0].name
@@ -219,9 +231,10 @@ def convert_atan2(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: 
     return trigonometric.atan2(g, y, x, outputs=outputs[:1], name=op.name)
 
 
-@register_tf_op_converter("ClipByValue", dtypes=NUMBERS)
+@register_tf_op_converter("ClipByValue", dtypes=(*NUMBERS, *COMPLEX))
+@by_parts
 def convert_clip(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
-    """``max(min(x, high), low)``; ``Clip`` ends with the upper limit where these are crossed."""
+    """``max(min(x, high), low)``, part by part; ``Clip`` ends with the upper limit if crossed."""
     x, low, high = (i.name for i in op.inputs)
     limits = [v for v in (constant(g, op, 1), constant(g, op, 2)) if v is not None and v.ndim == 0]
     if len(limits) == 2 and limits[0] <= limits[1]:

@@ -13,6 +13,7 @@ from yobx.lowering.legalise import legal
 from yobx.lowering.padding import Window, pad_spatial, same_pads
 from yobx.lowering.pool import window_slices
 from yobx.lowering.shapes import Dim
+from yobx.tensorflow.ops._complex import COMPLEX, by_parts
 from yobx.tensorflow.ops._dilated import dilated_convolution
 from yobx.tensorflow.ops._op import (
     ALL,
@@ -99,7 +100,8 @@ def convert_batch_to_space(
     return str(g.op.Slice(whole, begins, ends, axes, outputs=outputs[:1], name=op.name))
 
 
-@register_tf_op_converter("ReverseSequence", dtypes=ALL)
+@register_tf_op_converter("ReverseSequence", dtypes=(*ALL, *COMPLEX))
+@by_parts
 def convert_reverse_sequence(
     g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any
 ) -> str:
@@ -121,7 +123,9 @@ def convert_reverse_sequence(
     return str(g.op.Transpose(moved, perm=back, outputs=outputs[:1], name=op.name))
 
 
-@register_tf_op_converter(("ExtractImagePatches", "ExtractVolumePatches"), dtypes=MOVABLE)
+@register_tf_op_converter("ExtractImagePatches", dtypes=(*MOVABLE, *COMPLEX))
+@register_tf_op_converter("ExtractVolumePatches", dtypes=MOVABLE)
+@by_parts
 def convert_patches(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """The elements under each window, one window after the other in the last axis."""
     kernel = int_list(op, "ksizes")[1:-1]

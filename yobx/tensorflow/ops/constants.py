@@ -83,7 +83,8 @@ def convert_fill(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: A
     return str(legal(g).Expand(x, sizes, outputs=outputs[:1], name=op.name))
 
 
-@register_tf_op_converter("Empty", dtypes=MOVABLE)
+@register_tf_op_converter("Empty", dtypes=(*MOVABLE, *COMPLEX))
+@by_parts
 def convert_empty(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """A tensor whose contents TensorFlow leaves open: zeros."""
     fill = np.array(0, numpy_dtype(out_dtype(op)))

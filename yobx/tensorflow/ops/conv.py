@@ -12,6 +12,7 @@ from yobx.lowering.layout import permuted
 from yobx.lowering.legalise import legal
 from yobx.lowering.padding import Window, same_pads
 from yobx.lowering.shapes import Dim
+from yobx.tensorflow.ops._complex import COMPLEX, by_parts
 from yobx.tensorflow.ops._convolution import (
     WEIGHT_FORMAT,
     convolution,
@@ -206,7 +207,8 @@ def convert_depthwise_transpose(
     return in_channels_first(g, op, op.inputs[2].name, outputs, compute, n=2)
 
 
-@register_tf_op_converter(("BiasAdd", "BiasAddV1"), dtypes=NUMBERS)
+@register_tf_op_converter(("BiasAdd", "BiasAddV1"), dtypes=(*NUMBERS, *COMPLEX))
+@by_parts
 def convert_bias_add(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """Sum of a tensor and a vector along its channel axis."""
     x, bias = (i.name for i in op.inputs)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from yobx.lowering.legalise import legal
-from yobx.tensorflow.ops import _complex
-from yobx.tensorflow.ops._complex import COMPLEX, with_complex
+from yobx.tensorflow.ops import _complex, _complex_math
+from yobx.tensorflow.ops._complex import COMPLEX, by_parts, with_complex
 from yobx.tensorflow.ops._op import (
     ALL,
     BOOL,
@@ -24,7 +24,6 @@ from yobx.xbuilder import GraphBuilder
 UNARY: dict[str, tuple[str, tuple[str, ...]]] = {
     "Abs": ("Abs", (*FLOATS, *INTS)),
     "Ceil": ("Ceil", FLOATS),
-    "Cos": ("Cos", FLOATS),
     "Floor": ("Floor", FLOATS),
     "Invert": ("BitwiseNot", (*INTS, *UINTS)),
     "IsInf": ("IsInf", (*FLOATS, *BOOL)),
@@ -32,10 +31,6 @@ UNARY: dict[str, tuple[str, tuple[str, ...]]] = {
     "LogicalNot": ("Not", BOOL),
     "Rint": ("Round", ("float32", "float64")),
     "Round": ("Round", FLOATS),
-    "Sigmoid": ("Sigmoid", FLOATS),
-    "Sin": ("Sin", FLOATS),
-    "Sqrt": ("Sqrt", FLOATS),
-    "Tanh": ("Tanh", FLOATS),
 }
 
 BINARY: dict[str, tuple[str, tuple[str, ...]]] = {
@@ -73,11 +68,16 @@ for _name, (_, _dtypes) in BINARY.items():
 
 #: The same for operations that also have a complex form.
 WITH_COMPLEX = {
-    "Exp": ("Exp", FLOATS, _complex.unary),
-    "Log": ("Log", FLOATS, _complex.unary),
-    "Neg": ("Neg", (*FLOATS, *INTS), _complex.unary),
-    "RealDiv": ("Div", FLOATS, _complex.binary),
-    "Sub": ("Sub", NUMBERS, _complex.binary),
+    "Cos": ("Cos", FLOATS, _complex_math.unary),
+    "Exp": ("Exp", FLOATS, _complex_math.unary),
+    "Log": ("Log", FLOATS, _complex_math.unary),
+    "Neg": ("Neg", (*FLOATS, *INTS), _complex.negate),
+    "RealDiv": ("Div", FLOATS, _complex_math.binary),
+    "Sigmoid": ("Sigmoid", FLOATS, _complex_math.unary),
+    "Sin": ("Sin", FLOATS, _complex_math.unary),
+    "Sqrt": ("Sqrt", FLOATS, _complex_math.unary),
+    "Sub": ("Sub", NUMBERS, _complex.add),
+    "Tanh": ("Tanh", FLOATS, _complex_math.unary),
 }
 
 
@@ -94,7 +94,7 @@ for _name, (_, _dtypes, _form) in WITH_COMPLEX.items():
 
 
 @register_tf_op_converter(("Add", "AddV2"), dtypes=(*NUMBERS, *STRING, *COMPLEX))
-@with_complex(_complex.binary)
+@with_complex(_complex.add)
 def convert_add(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """Sum of two tensors; of strings, their concatenation."""
     x, y = (i.name for i in op.inputs)
@@ -102,21 +102,24 @@ def convert_add(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: An
     return str(emit(x, y, outputs=outputs[:1], name=op.name))
 
 
-@register_tf_op_converter("Equal", dtypes=ALL)
+@register_tf_op_converter("Equal", dtypes=(*ALL, *COMPLEX))
+@with_complex(_complex_math.equal)
 def convert_equal(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """Equality of two tensors that broadcast."""
     x, y = (i.name for i in op.inputs)
     return str(legal(g).Equal(x, y, outputs=outputs[:1], name=op.name))
 
 
-@register_tf_op_converter("NotEqual", dtypes=ALL)
+@register_tf_op_converter("NotEqual", dtypes=(*ALL, *COMPLEX))
+@with_complex(_complex_math.equal)
 def convert_not_equal(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """Negated equality."""
     x, y = (i.name for i in op.inputs)
     return str(g.op.Not(legal(g).Equal(x, y), outputs=outputs[:1], name=op.name))
 
 
-@register_tf_op_converter(("AddN", "AccumulateNV2"), dtypes=NUMBERS)
+@register_tf_op_converter(("AddN", "AccumulateNV2"), dtypes=(*NUMBERS, *COMPLEX))
+@by_parts
 def convert_add_n(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """Sum of several tensors of one shape, from left to right."""
     total = op.inputs[0].name

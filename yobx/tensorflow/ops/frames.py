@@ -12,12 +12,13 @@ import numpy as np
 from yobx.lowering import lists
 from yobx.tensorflow.conversion import current_conversion
 from yobx.tensorflow.graph_walk import merged_predicate
+from yobx.tensorflow.ops._complex import COMPLEX
 from yobx.tensorflow.ops._lists import check_even, is_list, merge_shaped, shaped_of
 from yobx.tensorflow.ops._op import ALL, unsupported
 from yobx.tensorflow.register import register_tf_op_converter
 from yobx.xbuilder import GraphBuilder
 
-_VALUES = (*ALL, "variant")
+_VALUES = (*ALL, *COMPLEX, "variant")
 
 
 @register_tf_op_converter("Switch", dtypes=_VALUES)

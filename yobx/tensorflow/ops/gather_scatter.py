@@ -12,7 +12,8 @@ from yobx.lowering.diagonals import zero_like
 from yobx.lowering.gather import gather, gather_batched
 from yobx.lowering.legalise import legal
 from yobx.lowering.scatter import inside, scatter_nd, without_outside
-from yobx.tensorflow.ops._complex import COMPLEX, by_parts
+from yobx.tensorflow.ops import _complex_math
+from yobx.tensorflow.ops._complex import COMPLEX, by_parts, with_complex
 from yobx.tensorflow.ops._op import (
     ALL,
     MOVABLE,
@@ -84,7 +85,8 @@ def _places(g: GraphBuilder, op: Any, base: str, first: int) -> tuple[str, str]:
     return without_outside(g, g.op.Shape(base, end=width), index, updates)
 
 
-@register_tf_op_converter("ScatterNd", dtypes=NUMBERS)
+@register_tf_op_converter("ScatterNd", dtypes=(*NUMBERS, *COMPLEX))
+@by_parts
 def convert_scatter_nd(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """Updates summed into zeros at index tuples."""
     shape = op.inputs[2].name
@@ -103,7 +105,12 @@ _SCATTERS = {
 }
 
 
-@register_tf_op_converter(tuple(_SCATTERS), dtypes=NUMBERS)
+@register_tf_op_converter(("TensorScatterMax", "TensorScatterMin"), dtypes=NUMBERS)
+@register_tf_op_converter(
+    ("ScatterNdNonAliasingAdd", "TensorScatterAdd", "TensorScatterSub"),
+    dtypes=(*NUMBERS, *COMPLEX),
+)
+@by_parts
 def convert_tensor_scatter(
     g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any
 ) -> str:
@@ -114,7 +121,8 @@ def convert_tensor_scatter(
     return scatter_nd(g, x, index, updates, kind, outputs=outputs[:1], name=op.name)
 
 
-@register_tf_op_converter("TensorScatterUpdate", dtypes=ALL)
+@register_tf_op_converter("TensorScatterUpdate", dtypes=(*ALL, *COMPLEX))
+@by_parts
 def convert_tensor_scatter_update(
     g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any
 ) -> str:
@@ -136,7 +144,8 @@ def convert_select(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op:
     return str(legal(g).Where(condition, x, y, outputs=outputs[:1], name=op.name))
 
 
-@register_tf_op_converter("Where", dtypes=tuple(d for d in MOVABLE if d != "float16"))
+@register_tf_op_converter("Where", dtypes=(*(d for d in MOVABLE if d != "float16"), *COMPLEX))
+@with_complex(_complex_math.places)
 def convert_where(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """Index tuples of the elements that are not zero."""
     x = op.inputs[0].name
@@ -145,7 +154,8 @@ def convert_where(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: 
     return str(g.op.Transpose(g.op.NonZero(x), perm=[1, 0], outputs=outputs[:1], name=op.name))
 
 
-@register_tf_op_converter("OneHot", dtypes=ALL)
+@register_tf_op_converter("OneHot", dtypes=(*ALL, *COMPLEX))
+@by_parts
 def convert_one_hot(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """A new axis that is "on" at the index; an index outside of it is "off" everywhere."""
     index, on, off = to_int64(g, op.inputs[0].name), op.inputs[2].name, op.inputs[3].name
@@ -162,7 +172,8 @@ def convert_one_hot(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op
     return str(legal(g).Where(hit, on, off, outputs=outputs[:1], name=op.name))
 
 
-@register_tf_op_converter("XlaDynamicUpdateSlice", dtypes=NUMBERS)
+@register_tf_op_converter("XlaDynamicUpdateSlice", dtypes=(*NUMBERS, *COMPLEX))
+@by_parts
 def convert_dynamic_update_slice(
     g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any
 ) -> str:

@@ -8,6 +8,8 @@ import numpy as np
 
 from yobx.lowering.legalise import legal
 from yobx.lowering.transcendental import const
+from yobx.tensorflow.ops import _complex_math
+from yobx.tensorflow.ops._complex import COMPLEX, by_parts, with_complex
 from yobx.tensorflow.ops._op import FLOATS, attr, data_format, rank
 from yobx.tensorflow.ops.activations import SELU_ALPHA, SELU_SCALE
 from yobx.tensorflow.register import register_tf_op_converter
@@ -54,7 +56,8 @@ def convert_softsign(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], o
     return str(legal(g).Div(gradient, square, outputs=outputs[:1], name=op.name))
 
 
-@register_tf_op_converter(("SigmoidGrad", "TanhGrad"), dtypes=FLOATS)
+@register_tf_op_converter(("SigmoidGrad", "TanhGrad"), dtypes=(*FLOATS, *COMPLEX))
+@with_complex(_complex_math.binary)
 def convert_saturating(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """From the activation's result ``y``: ``y * (1 - y)`` or ``1 - y * y`` times the gradient."""
     y, gradient = (i.name for i in op.inputs)
@@ -66,7 +69,10 @@ def convert_saturating(g: GraphBuilder, sts: dict[str, Any], outputs: list[str],
     return str(legal(g).Mul(gradient, slope, outputs=outputs[:1], name=op.name))
 
 
-@register_tf_op_converter(("SqrtGrad", "RsqrtGrad", "InvGrad", "ReciprocalGrad"), dtypes=FLOATS)
+@register_tf_op_converter(
+    ("SqrtGrad", "RsqrtGrad", "InvGrad", "ReciprocalGrad"), dtypes=(*FLOATS, *COMPLEX)
+)
+@with_complex(_complex_math.binary)
 def convert_powers(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """From the result ``y`` of a power of ``x``."""
     y, gradient = (i.name for i in op.inputs)
@@ -80,7 +86,8 @@ def convert_powers(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op:
     return str(legal(g).Mul(gradient, slope, outputs=outputs[:1], name=op.name))
 
 
-@register_tf_op_converter("BiasAddGrad", dtypes=FLOATS)
+@register_tf_op_converter("BiasAddGrad", dtypes=(*FLOATS, *COMPLEX))
+@by_parts
 def convert_bias(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """Sum over all axes but the channels."""
     n = rank(g, op, 0)

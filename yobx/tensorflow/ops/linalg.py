@@ -13,7 +13,7 @@ from yobx.lowering.complex_matrices import embedded
 from yobx.lowering.diagonals import row_minus_column, zero_like
 from yobx.lowering.layout import matrix_transpose
 from yobx.lowering.linalg import cholesky, eliminate, identity_like, solve
-from yobx.tensorflow.ops._complex import COMPLEX, with_complex
+from yobx.tensorflow.ops._complex import COMPLEX, by_products, with_complex
 from yobx.tensorflow.ops._op import attr, rank, require_constant, unsupported
 from yobx.tensorflow.register import register_tf_op_converter
 from yobx.xbuilder import GraphBuilder
@@ -154,7 +154,8 @@ def convert_solve_ls(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], o
     return _finish(g, op, solve(g, gram, g.op.MatMul(turned, b)), outputs)
 
 
-@register_tf_op_converter("TridiagonalMatMul", dtypes=_PRECISE)
+@register_tf_op_converter("TridiagonalMatMul", dtypes=(*_PRECISE, *COMPLEX))
+@by_products("superdiag", "maindiag", "subdiag")
 def convert_tridiagonal(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """Product of a matrix with three diagonals, given as rows, and a matrix."""
     above, main, below, x = (i.name for i in op.inputs)

@@ -50,7 +50,8 @@ def _limit(g: GraphBuilder, op: Any, index: int) -> str:
     return str(g.op.Where(g.op.Less(name, np.array(0, np.int64)), every, name))
 
 
-@register_tf_op_converter(("MatrixBandPart", "BatchMatrixBandPart"), dtypes=MOVABLE)
+@register_tf_op_converter(("MatrixBandPart", "BatchMatrixBandPart"), dtypes=(*MOVABLE, *COMPLEX))
+@by_parts
 def convert_band_part(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """A band around the diagonal, zero outside; a negative limit keeps that whole triangle."""
     x = op.inputs[0].name
@@ -62,7 +63,8 @@ def convert_band_part(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], 
     return str(legal(g).Where(inside, x, zero_like(g, x), outputs=outputs[:1], name=op.name))
 
 
-@register_tf_op_converter("MatrixDiag", dtypes=MOVABLE)
+@register_tf_op_converter("MatrixDiag", dtypes=(*MOVABLE, *COMPLEX))
+@by_parts
 def convert_matrix_diag(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """Vectors as the diagonals of square matrices."""
     return str(
@@ -84,7 +86,8 @@ def _main_diagonal(g: GraphBuilder, x: str) -> str:
     return str(g.op.Transpose(g.op.GatherND(first, places), perm=[*range(1, n - 1), 0]))
 
 
-@register_tf_op_converter("MatrixDiagPart", dtypes=MOVABLE)
+@register_tf_op_converter("MatrixDiagPart", dtypes=(*MOVABLE, *COMPLEX))
+@by_parts
 def convert_matrix_diag_part(
     g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any
 ) -> str:
@@ -150,7 +153,8 @@ def _matrix_size(g: GraphBuilder, op: Any, index: int, length: str, band: Band) 
     return str(g.op.Add(length, np.array([extra], np.int64)))
 
 
-@register_tf_op_converter(("MatrixDiagPartV2", "MatrixDiagPartV3"), dtypes=ALL)
+@register_tf_op_converter(("MatrixDiagPartV2", "MatrixDiagPartV3"), dtypes=(*ALL, *COMPLEX))
+@by_parts
 def convert_matrix_diag_part_v3(
     g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any
 ) -> str:
@@ -170,7 +174,10 @@ def convert_matrix_diag_part_v3(
     return str(g.op.Identity(_main_diagonal(g, x), outputs=outputs[:1], name=op.name))
 
 
-@register_tf_op_converter(("MatrixSetDiag", "MatrixSetDiagV2", "MatrixSetDiagV3"), dtypes=ALL)
+@register_tf_op_converter(
+    ("MatrixSetDiag", "MatrixSetDiagV2", "MatrixSetDiagV3"), dtypes=(*ALL, *COMPLEX)
+)
+@by_parts
 def convert_set_diag(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """Matrices with one diagonal or a band replaced."""
     band = Band(0, 0) if op.type == "MatrixSetDiag" else _band(g, op, 2)

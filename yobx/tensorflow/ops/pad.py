@@ -34,7 +34,8 @@ def convert_pad(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: An
     return str(legal(g).Pad(x, _pads(g, op), fill, outputs=outputs[:1], name=op.name))
 
 
-@register_tf_op_converter("MirrorPad", dtypes=MOVABLE)
+@register_tf_op_converter("MirrorPad", dtypes=(*MOVABLE, *COMPLEX))
+@by_parts
 def convert_mirror_pad(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """Border of mirrored elements: ``REFLECT`` leaves the edge out, ``SYMMETRIC`` repeats it."""
     x = op.inputs[0].name

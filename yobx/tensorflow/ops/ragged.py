@@ -15,6 +15,7 @@ from yobx.lowering.legalise import legal
 from yobx.lowering.reduce import reduce
 from yobx.lowering.scatter import scatter_nd
 from yobx.lowering.segments import counts_of
+from yobx.tensorflow.ops._complex import COMPLEX, by_parts, by_products
 from yobx.tensorflow.ops._op import (
     ALL,
     FLOATS,
@@ -120,7 +121,8 @@ def convert_ragged_bincount(
     return str(g.op.Slice(full, _ZERO, size, _ONE, outputs=outputs[:1]))
 
 
-@register_tf_op_converter("SparseToDense", dtypes=ALL)
+@register_tf_op_converter("SparseToDense", dtypes=(*ALL, *COMPLEX))
+@by_parts
 def convert_sparse_to_dense(
     g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any
 ) -> str:
@@ -138,7 +140,8 @@ def convert_sparse_to_dense(
     return scatter_nd(g, base, index, values, "none", outputs=outputs[:1], name=op.name)
 
 
-@register_tf_op_converter("SparseReorder", dtypes=ALL)
+@register_tf_op_converter("SparseReorder", dtypes=(*ALL, *COMPLEX))
+@by_parts
 def convert_sparse_reorder(
     g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any
 ) -> str:
@@ -196,7 +199,8 @@ def convert_sparse_reshape(
     return str(g.op.Identity(sizes, outputs=outputs[1:2]))
 
 
-@register_tf_op_converter("SparseTensorDenseMatMul", dtypes=(*FLOATS, *INTS))
+@register_tf_op_converter("SparseTensorDenseMatMul", dtypes=(*FLOATS, *INTS, *COMPLEX))
+@by_products("a_values", adjoints=("adjoint_a", "adjoint_b"))
 def convert_sparse_matmul(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """Product of a sparse and a dense matrix, the sparse one made dense."""
     index, values, shape, dense = (i.name for i in op.inputs)
@@ -210,7 +214,8 @@ def convert_sparse_matmul(g: GraphBuilder, sts: dict[str, Any], outputs: list[st
     return str(legal(g).MatMul(left, dense, outputs=outputs[:1], name=op.name))
 
 
-@register_tf_op_converter("SparseReduceSum", dtypes=NUMBERS)
+@register_tf_op_converter("SparseReduceSum", dtypes=(*NUMBERS, *COMPLEX))
+@by_parts
 def convert_sparse_sum(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """Sum of a sparse tensor over axes, dense."""
     index, values, shape = (i.name for i in op.inputs[:3])
@@ -222,7 +227,8 @@ def convert_sparse_sum(g: GraphBuilder, sts: dict[str, Any], outputs: list[str],
     return reduce(g, "Sum", whole, axes, keepdims=keep, outputs=outputs[:1], name=op.name)
 
 
-@register_tf_op_converter("RaggedTensorToTensor", dtypes=(*ALL,))
+@register_tf_op_converter("RaggedTensorToTensor", dtypes=(*ALL, *COMPLEX))
+@by_parts
 def convert_ragged_to_dense(
     g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any
 ) -> str:

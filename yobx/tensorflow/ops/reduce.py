@@ -12,8 +12,8 @@ from yobx.lowering.legalise import legal
 from yobx.lowering.reduce import reduce, reduce_logical
 from yobx.lowering.scan import cumulative, log_add_exp
 from yobx.lowering.transcendental import const
-from yobx.tensorflow.ops import _complex
-from yobx.tensorflow.ops._complex import COMPLEX, with_complex
+from yobx.tensorflow.ops import _complex_reduce
+from yobx.tensorflow.ops._complex import COMPLEX, by_parts, with_complex
 from yobx.tensorflow.ops._op import (
     BOOL,
     FLOATS,
@@ -40,9 +40,9 @@ def _keep(op: Any) -> bool:
     return bool(attr(op, "keep_dims"))
 
 
-@register_tf_op_converter(("Sum", "Mean"), dtypes=(*NUMBERS, *COMPLEX))
-@register_tf_op_converter(("Max", "Min", "Prod"), dtypes=NUMBERS)
-@with_complex(_complex.reduction)
+@register_tf_op_converter(("Sum", "Mean", "Prod"), dtypes=(*NUMBERS, *COMPLEX))
+@register_tf_op_converter(("Max", "Min"), dtypes=NUMBERS)
+@with_complex(_complex_reduce.reduction)
 def convert_reduce(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """Sum, mean, maximum, minimum or product over axes."""
     x = op.inputs[0].name
@@ -86,7 +86,8 @@ def convert_logical(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op
     )
 
 
-@register_tf_op_converter("EuclideanNorm", dtypes=NUMBERS)
+@register_tf_op_converter("EuclideanNorm", dtypes=(*NUMBERS, *COMPLEX))
+@with_complex(_complex_reduce.reduction)
 def convert_euclidean_norm(
     g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any
 ) -> str:
@@ -120,7 +121,8 @@ def convert_arg_extreme(g: GraphBuilder, sts: dict[str, Any], outputs: list[str]
     return cast(g, position, out_dtype(op), outputs=outputs[:1])
 
 
-@register_tf_op_converter("Cumsum", dtypes=NUMBERS)
+@register_tf_op_converter("Cumsum", dtypes=(*NUMBERS, *COMPLEX))
+@by_parts
 def convert_cumsum(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """Running sum along an axis."""
     axis = shapes.scalar(g, cast(g, op.inputs[1].name, np.int64))
@@ -136,7 +138,8 @@ def convert_cumsum(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op:
     )
 
 
-@register_tf_op_converter("Cumprod", dtypes=NUMBERS)
+@register_tf_op_converter("Cumprod", dtypes=(*NUMBERS, *COMPLEX))
+@with_complex(_complex_reduce.cumulative_product)
 def convert_cumprod(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """Running product along an axis."""
     axis = int(require_constant(g, op, 1, "axis"))

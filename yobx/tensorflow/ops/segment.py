@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -17,15 +18,30 @@ from yobx.lowering.segments import (
     segment_reduce,
     sorted_segment_count,
 )
+from yobx.tensorflow.ops._complex import COMPLEX, Converter, by_parts
+from yobx.tensorflow.ops._complex_reduce import segment_products
 from yobx.tensorflow.ops._op import ALL, FLOATS, INTS, NUMBERS, attr, rank
 from yobx.tensorflow.register import register_tf_op_converter
 from yobx.xbuilder import GraphBuilder
 
 
+def _of_complex(function: Converter) -> Converter:
+    """Sums and means of complex numbers are those of their parts; products are not."""
+    each = by_parts(function)
+
+    @wraps(function)
+    def convert(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+        products = "Prod" in op.type and op.inputs[0].dtype.is_complex
+        return (segment_products if products else each)(g, sts, outputs, op)
+
+    return convert
+
+
 @register_tf_op_converter(
-    ("UnsortedSegmentSum", "UnsortedSegmentProd", "UnsortedSegmentMax", "UnsortedSegmentMin"),
-    dtypes=NUMBERS,
+    ("UnsortedSegmentSum", "UnsortedSegmentProd"), dtypes=(*NUMBERS, *COMPLEX)
 )
+@register_tf_op_converter(("UnsortedSegmentMax", "UnsortedSegmentMin"), dtypes=NUMBERS)
+@_of_complex
 def convert_unsorted(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """Rows of each segment reduced, for a given number of segments."""
     kind = op.type.removeprefix("UnsortedSegment")
@@ -34,9 +50,9 @@ def convert_unsorted(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], o
     return str(g.op.Identity(value, outputs=outputs[:1], name=op.name))
 
 
-@register_tf_op_converter(
-    ("SegmentSumV2", "SegmentProdV2", "SegmentMaxV2", "SegmentMinV2"), dtypes=NUMBERS
-)
+@register_tf_op_converter(("SegmentSumV2", "SegmentProdV2"), dtypes=(*NUMBERS, *COMPLEX))
+@register_tf_op_converter(("SegmentMaxV2", "SegmentMinV2"), dtypes=NUMBERS)
+@_of_complex
 def convert_sorted_v2(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """Rows of each segment reduced, segments sorted, their number given."""
     kind = op.type.removeprefix("Segment").removesuffix("V2")
@@ -45,9 +61,9 @@ def convert_sorted_v2(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], 
     return str(g.op.Identity(value, outputs=outputs[:1], name=op.name))
 
 
-@register_tf_op_converter(
-    ("SegmentSum", "SegmentProd", "SegmentMax", "SegmentMin", "SegmentMean"), dtypes=NUMBERS
-)
+@register_tf_op_converter(("SegmentSum", "SegmentProd", "SegmentMean"), dtypes=(*NUMBERS, *COMPLEX))
+@register_tf_op_converter(("SegmentMax", "SegmentMin"), dtypes=NUMBERS)
+@_of_complex
 def convert_sorted(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """Rows of each sorted segment reduced; a missing segment gives zero (one for products)."""
     kind = op.type.removeprefix("Segment")
@@ -88,7 +104,8 @@ def convert_sparse(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op:
     return str(g.op.Identity(value, outputs=outputs[:1], name=op.name))
 
 
-@register_tf_op_converter("DynamicPartition", dtypes=ALL)
+@register_tf_op_converter("DynamicPartition", dtypes=(*ALL, *COMPLEX))
+@by_parts
 def convert_partition(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """The rows that go to each partition."""
     x, parts = op.inputs[0].name, op.inputs[1].name
@@ -103,7 +120,8 @@ def convert_partition(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], 
     return outputs[0]
 
 
-@register_tf_op_converter(("DynamicStitch", "ParallelDynamicStitch"), dtypes=ALL)
+@register_tf_op_converter(("DynamicStitch", "ParallelDynamicStitch"), dtypes=(*ALL, *COMPLEX))
+@by_parts
 def convert_stitch(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """Rows of several tensors written to their places, later ones over earlier ones."""
     count = int(attr(op, "N"))

@@ -9,6 +9,7 @@ import numpy as np
 from yobx.lowering import shapes
 from yobx.lowering.casts import cast, to_int64
 from yobx.lowering.legalise import legal
+from yobx.tensorflow.ops._complex import COMPLEX, by_parts
 from yobx.tensorflow.ops._op import ALL, attr, rank, unsupported
 from yobx.tensorflow.ops.ragged import row_sizes
 from yobx.tensorflow.register import register_tf_op_converter
@@ -54,7 +55,8 @@ def convert_ctc(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: An
     return outputs[0]
 
 
-@register_tf_op_converter("SparseFillEmptyRows", dtypes=ALL)
+@register_tf_op_converter("SparseFillEmptyRows", dtypes=(*ALL, *COMPLEX))
+@by_parts
 def convert_fill_rows(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """A sparse matrix with an entry added to every row that has none, sorted by rows."""
     indices, values, shape, default = (i.name for i in op.inputs)
@@ -83,10 +85,11 @@ def convert_fill_rows(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], 
     return outputs[0]
 
 
-_SPARSE = {"T": ALL, "Tsplits": ("int32", "int64")}
+_SPARSE = {"T": (*ALL, *COMPLEX), "Tsplits": ("int32", "int64")}
 
 
 @register_tf_op_converter("RaggedTensorToSparse", dtypes=_SPARSE)
+@by_parts
 def convert_ragged_to_sparse(
     g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any
 ) -> str:

@@ -60,13 +60,13 @@ def convert_size(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: A
     return cast(g, count, out_dtype(op), outputs=outputs[:1])
 
 
-@register_tf_op_converter("Rank", dtypes=ALL)
+@register_tf_op_converter("Rank", dtypes=(*ALL, *COMPLEX))
 def convert_rank(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """Number of axes."""
     known = dims(g, op, 0)
     if known is not None:
         return g.make_initializer(outputs[0], np.array(len(known), np.int32))
-    count = g.op.Size(g.op.Shape(op.inputs[0].name))
+    count = g.op.Size(shape_of(g, op.inputs[0]))
     return cast(g, count, np.int32, outputs=outputs[:1])
 
 
@@ -260,7 +260,8 @@ def convert_roll(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: A
     return str(g.op.Identity(x, outputs=outputs[:1], name=op.name))
 
 
-@register_tf_op_converter(("DepthToSpace", "SpaceToDepth"), dtypes=ALL)
+@register_tf_op_converter(("DepthToSpace", "SpaceToDepth"), dtypes=(*ALL, *COMPLEX))
+@by_parts
 def convert_depth_space(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """Blocks of pixels moved between channels and space."""
     last, name = data_format(op)
@@ -287,7 +288,8 @@ def convert_invert_permutation(
 _DIAGONAL = ("float16", "float32", "float64", "int32", "int64")
 
 
-@register_tf_op_converter("Diag", dtypes=_DIAGONAL)
+@register_tf_op_converter("Diag", dtypes=(*_DIAGONAL, *COMPLEX))
+@by_parts
 def convert_diag(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """A tensor on the diagonal of one of twice its rank."""
     n = rank(g, op, 0)
@@ -298,7 +300,8 @@ def convert_diag(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: A
     return str(g.op.Reshape(flat, twice, allowzero=1, outputs=outputs[:1], name=op.name))
 
 
-@register_tf_op_converter("DiagPart", dtypes=_DIAGONAL)
+@register_tf_op_converter("DiagPart", dtypes=(*_DIAGONAL, *COMPLEX))
+@by_parts
 def convert_diag_part(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """The diagonal of a tensor whose shape is a shape twice."""
     n = rank(g, op, 0) // 2

@@ -208,7 +208,8 @@ def convert_slice(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: 
     return str(g.op.Slice(op.inputs[0].name, start, end, outputs=outputs[:1], name=op.name))
 
 
-@register_tf_op_converter("TensorStridedSliceUpdate", dtypes=ALL)
+@register_tf_op_converter("TensorStridedSliceUpdate", dtypes=(*ALL, *COMPLEX))
+@by_parts
 def convert_slice_update(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """A copy of a tensor with the elements of a strided slice replaced."""
     x, update = op.inputs[0].name, op.inputs[4].name

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from yobx.lowering.casts import cast
+from yobx.tensorflow.ops._complex import COMPLEX, by_parts
 from yobx.tensorflow.ops._op import ALL
 from yobx.tensorflow.ops.ragged import flat_positions
 from yobx.tensorflow.register import register_tf_op_converter
@@ -16,7 +17,8 @@ _ZERO = np.array([0], np.int64)
 _ONE = np.array([1], np.int64)
 
 
-@register_tf_op_converter("SparseConcat", dtypes=ALL)
+@register_tf_op_converter("SparseConcat", dtypes=(*ALL, *COMPLEX))
+@by_parts
 def convert_concat(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """Sparse tensors behind each other along an axis, in row-major order."""
     count = len(op.inputs) // 3
@@ -39,7 +41,8 @@ def convert_concat(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op:
     return str(g.op.Gather(value, order, axis=0, outputs=outputs[1:2]))
 
 
-@register_tf_op_converter("SparseSlice", dtypes=ALL)
+@register_tf_op_converter("SparseSlice", dtypes=(*ALL, *COMPLEX))
+@by_parts
 def convert_slice(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """The entries inside a box, and what is left of the shape."""
     index, values, shape, start, size = (i.name for i in op.inputs)
