@@ -28,21 +28,28 @@ def _zero(op: Any) -> np.ndarray[Any, Any]:
     kind = op.get_attr("element_dtype")
     if kind.name in ("variant", "resource"):
         unsupported(op, "the elements of a list are tensors", f"element_dtype={kind.name}")
-    dtype = numpy_dtype(element_type(kind.as_numpy_dtype))
+    real = kind.real_dtype if kind.is_complex else kind
+    dtype = numpy_dtype(element_type(real.as_numpy_dtype))
     return np.array("", object) if dtype.kind == "O" else np.array(0, dtype)
+
+
+def _pair(op: Any) -> list[int]:
+    """Return the size of the axis that complex elements have besides."""
+    return [2] if op.get_attr("element_dtype").is_complex else []
 
 
 def _element_dims(g: GraphBuilder, op: Any, index: int) -> list[Dim]:
     """Return the element shape that an op states; unknown sizes, and an unknown rank, are zero."""
-    value = constant(g, op, index)
+    value, pair = constant(g, op, index), _pair(op)
     if value is not None:
-        return [max(int(d), 0) for d in np.ravel(value)] if value.ndim else [0]
+        return [*(max(int(d), 0) for d in np.ravel(value)), *pair] if value.ndim else [0]
     count = op.inputs[index].shape
     if count.rank != 1 or count[0] is None:
         return [0]
     sizes = shapes.vector(g, op.inputs[index].name)
     positive = g.op.Max(sizes, np.array(0, np.int64))
-    return [str(g.op.Gather(positive, np.array([i], np.int64))) for i in range(int(count[0]))]
+    places = (np.array([i], np.int64) for i in range(int(count[0])))
+    return [*(str(g.op.Gather(positive, place)) for place in places), *pair]
 
 
 def _count(g: GraphBuilder, op: Any, index: int) -> Dim:
@@ -80,10 +87,11 @@ def convert_stack(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: 
     shaped, n = shaped_of(g, items), g.get_rank(items)
     if shaped is not True and wanted.rank is not None and n is not None:
         # Where nothing was ever written, the shape that this op states is that of the elements.
-        known = n == wanted.rank
+        stated = [*wanted.as_list()[1:], *_pair(op)]
+        known = n == len(stated) + 1
         dims: list[Dim] = [
             size if size is not None else shapes.axis_size(g, items, 1 + i) if known else 0
-            for i, size in enumerate(wanted.as_list()[1:])
+            for i, size in enumerate(stated)
         ]
         items = lists.grow(g, items, dims, shaped=shaped)
     return g.alias(outputs[0], items)
@@ -120,10 +128,23 @@ def convert_length(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op:
     return cast(g, size, np.int32, outputs=outputs[:1])
 
 
+def _has_complex(graph: Any) -> bool:
+    return any(t.dtype.is_complex for op in graph.get_operations() for t in op.outputs)
+
+
 @register_tf_op_converter("TensorListElementShape")
 def convert_element_shape(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """Shape of the elements."""
-    shape = g.op.Shape(op.inputs[0].name, start=1)
+    made = origin(op.inputs[0]).op
+    known = any(a.name == "element_dtype" for a in made.op_def.attr)
+    if not known and _has_complex(op.graph):
+        unsupported(
+            op,
+            "the shape of elements is asked where the list is made, in a graph of complex numbers",
+            f"list={op.inputs[0].name}",
+        )
+    pair = len(_pair(made)) if known else 0
+    shape = g.op.Shape(op.inputs[0].name, start=1, end=-1 if pair else None)
     return cast(g, shape, op.outputs[0].dtype.as_numpy_dtype, outputs=outputs[:1])
 
 
@@ -200,14 +221,15 @@ def convert_concat(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op:
     if joined is not None:
         g.op.Identity(items, outputs=outputs[1:2])
         return str(g.op.Identity(joined, outputs=outputs[:1], name=op.name))
-    if parts is not None and all((g.get_rank(part) or 0) > 0 for part in parts):
+    scalar_rank = len(_pair(op))
+    if parts is not None and all((g.get_rank(part) or 0) > scalar_rank for part in parts):
         lengths = [g.op.Shape(part, end=1) for part in parts]
         g.op.Concat(*lengths, axis=0, outputs=outputs[1:2])
         return str(legal(g).Concat(*parts, axis=0, outputs=outputs[:1], name=op.name))
     check_even(g, op, items)
     n = shapes.rank(g, items)
-    if n < 2:
-        unsupported(op, "elements need at least one axis", f"rank={n - 1}")
+    if n < 2 + scalar_rank:
+        unsupported(op, "elements need at least one axis", f"rank={n - 1 - scalar_rank}")
     rest = [shapes.axis_size(g, items, i) for i in range(2, n)]
     count = shapes.join_dims(g, [lists.length_of(g, items)])
     each = shapes.join_dims(g, [shapes.axis_size(g, items, 1)])
