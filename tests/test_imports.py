@@ -19,12 +19,15 @@ LADDER: dict[str, set[str]] = {
     "phases": set(),
     "places": set(),
     "words": set(),
+    "model_files": {"errors"},
     "onnx_optim": {"errors"},
     "xbuilder": {"errors", "onnx_optim"},
     "passes": {"errors", "onnx_optim"},
     "lowering": {"errors", "onnx_optim", "xbuilder"},
     "stablehlo": {"errors", "onnx_optim", "xbuilder", "lowering"},
-    "tensorflow": {"errors", "onnx_optim", "xbuilder", "lowering", "stablehlo", "passes"},
+    "tensorflow": {
+        *("errors", "model_files", "onnx_optim", "xbuilder", "lowering", "stablehlo", "passes"),
+    },
     "jax": {"errors", "places", "onnx_optim", "xbuilder", "lowering", "stablehlo", "passes"},
     "verification": {"errors", "onnx_optim", "phases", "places", "words"},
 }
@@ -34,7 +37,7 @@ LAZILY: dict[str, set[str]] = {
     "verification": {"tensorflow", "jax"},
     "cli": {*LADDER},
 }
-LADDER |= {"cli": {"errors", "places", "words"}, "__main__": {"cli"}}
+LADDER |= {"cli": {"errors", "model_files", "places", "words"}, "__main__": {"cli"}}
 # Heavy packages that a room may load at import, because it is about them.
 OWN: dict[str, set[str]] = {
     "yobx.verification": {"onnxruntime"},

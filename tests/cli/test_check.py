@@ -75,6 +75,27 @@ def test_bad_binding(in_files: Path, text: str, capsys: pytest.CaptureFixture[st
     assert "SYMBOL=SIZE" in capsys.readouterr().err
 
 
-def test_a_binding_of_an_unknown_symbol(in_files: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["check", "model.keras", "--bind", "nobody=3"]) == ExitCode.USAGE
-    assert "Received: nobody. The model has: batch." in capsys.readouterr().out
+@pytest.mark.parametrize(
+    ("symbol", "told"),
+    [
+        ("nobody", "Received: nobody. The model has: batch."),
+        ("batsh", "Received: batsh; did you mean 'batch'? The model has: batch."),
+    ],
+)
+def test_a_binding_of_an_unknown_symbol(
+    in_files: Path, symbol: str, told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["check", "model.keras", "--bind", f"{symbol}=3"]) == ExitCode.USAGE
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert shown.err.splitlines()[-2:] == [
+        f"error: a binding names symbols of the inputs. {told}",
+        "hint: on the command line: --bind SYMBOL=SIZE",
+    ]
+
+
+def test_wrong_use_leaves_the_report_that_was_asked_for(in_files: Path, tmp_path: Path) -> None:
+    target = tmp_path / "report.json"
+    arguments = ["check", "model.keras", "--bind", "nobody=3", "--json", str(target)]
+    assert main(arguments) == ExitCode.USAGE
+    assert json.loads(target.read_text())["passed"] is False

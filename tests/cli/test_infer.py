@@ -140,3 +140,16 @@ def test_a_model_is_written_next_to_its_weights(
     target = path.with_name("out.onnx")
     assert main(["infer", str(path), "-q", "-o", str(target)]) == ExitCode.OK
     assert onnx.numpy_helper.to_array(onnx.load(target).graph.initializer[0]).sum() == 4
+
+
+@pytest.mark.parametrize("name", ["model.keras", "saved"])
+def test_a_model_of_another_kind_is_converted_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("model.keras").touch()
+    Path("saved").mkdir()
+    Path("saved", "saved_model.pb").touch()
+    assert main(["infer", name]) == ExitCode.USAGE
+    told = f"error: {name} is no ONNX model. Convert it first: yobx convert {name} -o model.onnx\n"
+    assert capsys.readouterr().err == told

@@ -70,8 +70,13 @@ def test_what_is_a_factory(value: object, expected: bool) -> None:
 
 @pytest.mark.parametrize("value", [None, (), (1,), (1, 2), (1, (), 3), (1, (), {}, 4)])
 def test_what_a_factory_must_not_return(value: object) -> None:
-    with pytest.raises(ArgumentError, match=r"Received: \(.*\) from zoo:build"):
+    with pytest.raises(ArgumentError, match=r"Received: (nothing )?\(.*\) from zoo:build"):
         interpret(value, "zoo:build")
+
+
+def test_a_factory_without_a_return() -> None:
+    with pytest.raises(ArgumentError, match=r"Received: nothing \(None\) from zoo:build"):
+        interpret(None, "zoo:build")
 
 
 def test_factory(module: Path) -> None:

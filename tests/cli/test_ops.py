@@ -38,3 +38,11 @@ def test_checks_of_an_operation() -> None:
     assert "not at opset" in limits
     assert found["Relu"][1] == ""
     assert "data_format=NCHW_VECT_C" in found["MaxPool"][1]
+
+
+def test_a_search_that_finds_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["ops", "--onnx", "--search", "Matmull"]) == ExitCode.OK
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert shown.err.startswith("error: no supported operation has 'Matmull' in its name\nhint: ")
+    assert "MatMul" in shown.err

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,16 @@ from jax import export
 from yobx.cli.parser import build_parser
 from yobx.cli.source import Source, prepare
 from yobx.errors import ArgumentError
+
+
+@pytest.fixture(autouse=True)
+def _models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files and folders that pass a first look."""
+    monkeypatch.chdir(tmp_path)
+    with zipfile.ZipFile("model.keras", "w") as archive:
+        archive.writestr("config.json", "{}")
+    Path("folder").mkdir()
+    Path("folder", "saved_model.pb").touch()
 
 
 def _prepare(*arguments: str) -> Source:
@@ -53,6 +64,12 @@ def test_inputs_replace_those_of_the_factory(
     assert replaced.args is not None
     assert [value.name for value in replaced.args] == ["x"]
     assert replaced.options == {"target_opset": 20}
+
+
+@pytest.mark.parametrize("opset", ["17", "99", "99,com.microsoft=1"])
+def test_an_opset_that_is_not_written_is_told_with_those_that_are(opset: str) -> None:
+    with pytest.raises(ArgumentError, match=r"--opset is a version from 18 to \d+, .*--opset 21"):
+        _prepare("absent.keras", "--opset", opset)
 
 
 def test_static_and_dynamic_exclude_each_other() -> None:

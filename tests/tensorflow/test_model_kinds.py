@@ -265,7 +265,7 @@ def test_broken_files(tmp_path: Path) -> None:
     (tmp_path / "model.h5").write_bytes(b"no archive")
     with pytest.raises(UnreadableModelError, match=r"is a zip archive.*, 10 bytes"):
         to_onnx(tmp_path / "model.keras")
-    with pytest.raises(UnreadableModelError, match="Keras cannot load"):
+    with pytest.raises(UnreadableModelError, match="is an HDF5 file"):
         to_onnx(tmp_path / "model.h5")
     with pytest.raises(ArgumentError, match="another file"):
         to_onnx(tmp_path / "model.txt")

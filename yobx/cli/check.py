@@ -11,15 +11,15 @@ from yobx.cli.console import Screen
 from yobx.cli.files import refuse_unwritable
 from yobx.cli.load import companion_of
 from yobx.cli.outcome import ExitCode
-from yobx.cli.source import prepare
+from yobx.cli.source import is_onnx_to_check, prepare
 from yobx.cli.specs import parse_bindings
 from yobx.cli.values import describe_value
-from yobx.errors import ArgumentError
+from yobx.errors import ArgumentError, UnreadableModelError
 
 if TYPE_CHECKING:
     import onnx
 
-    from yobx.verification import ConversionReport
+    from yobx.verification import CheckResult, ConversionReport
 
 __all__ = ["describe", "exit_code", "run", "tell_open_sizes"]
 
@@ -41,6 +41,8 @@ def run(options: argparse.Namespace, screen: Screen) -> ExitCode:
     for option, name in (("json", options.json), ("html", options.html)):
         if name and name != "-":
             refuse_unwritable(Path(name), option)
+    if is_onnx_to_check(options) and _lacks_reference(Path(options.model), screen):
+        return ExitCode.USAGE
     with screen.stage(f"loading {options.model}"):
         source = prepare(options)
     from yobx.verification import run_check
@@ -58,30 +60,40 @@ def run(options: argparse.Namespace, screen: Screen) -> ExitCode:
     text = json.dumps(report.as_dict(), indent=2)
     if options.json == "-":
         screen.line(text)
-    else:
-        describe(report, screen)
-        if options.json:
-            Path(options.json).write_text(text + "\n", encoding="utf-8")
+    elif options.json:
+        Path(options.json).write_text(text + "\n", encoding="utf-8")
     if options.html:
         from pytest_yobx.html import render_page
 
         Path(options.html).write_text(render_page([report]), encoding="utf-8")
-    asked = report.phase("import").error_type == ArgumentError.__name__
-    if asked and Path(options.model).is_file() and "reference" not in source.options:
-        _tell_reference(Path(options.model), screen)
+    if options.json != "-":
+        describe(result, screen)
     return exit_code(report)
 
 
-def _tell_reference(path: Path, screen: Screen) -> None:
-    """Say what an ONNX model is compared with, and where that is written."""
-    if path.suffix != ".onnx":
-        return
+def _lacks_reference(path: Path, screen: Screen) -> bool:
+    """Say what an ONNX model is compared with, and where that is written, if it is not there.
+
+    Raises:
+        YobxError: If it is no ONNX model.
+    """
+    from yobx.onnx_optim.model_io import load_model
+
+    if not load_model(path).HasField("graph"):
+        raise UnreadableModelError(
+            f"An ONNX file has a graph. Received: {path}, {path.stat().st_size} bytes, without "
+            "one. It may be cut off.",
+            argument="model",
+        )
+    if companion_of(path).is_file():
+        return False
     screen.error(
         f"{path} has nothing to be compared with",
         f"write {companion_of(path)} with a function reference(*inputs) over numpy arrays, and, if "
         "inputs are not to be made from the signature, inputs() that returns a tuple of them; for "
         f"its shapes alone: yobx infer {path}",
     )
+    return True
 
 
 def tell_open_sizes(
@@ -108,14 +120,19 @@ def tell_open_sizes(
             )
 
 
-def describe(report: ConversionReport, screen: Screen) -> None:
+def describe(result: CheckResult, screen: Screen) -> None:
     """Show a report on one screen.
 
     Args:
-        report: What was found.
+        result: What was found.
         screen: Where it is shown.
+
+    Raises:
+        ArgumentError: Instead, where what was asked for is wrong: that is told as it is elsewhere.
     """
-    for line in report.text().splitlines():
+    if exit_code(result.report) is ExitCode.USAGE and isinstance(result.error, ArgumentError):
+        raise result.error
+    for line in result.report.text().splitlines():
         screen.line(line)
 
 

@@ -52,7 +52,7 @@ def run(options: argparse.Namespace, screen: Screen) -> ExitCode:
 
         with screen.stage("converting and comparing with the original"):
             result = run_check(source.model, source.args, filename=str(output), **source.options)
-        describe(result.report, screen)
+        describe(result, screen)
         tell_open_sizes(options, result.model, screen)
         if result.model is not None and output.is_file():
             _show_model(result.model, output, screen)

@@ -32,9 +32,7 @@ def run(options: argparse.Namespace, screen: Screen) -> ExitCode:
         The exit code.
     """
     path = Path(options.model)
-    if not path.is_file():
-        what = "An ONNX model is a file, not a folder" if path.is_dir() else "No such file"
-        raise ArgumentError(f"{what}: {path}.", argument="model")
+    _refuse_other(path)
     if options.output:
         refuse_unwritable(Path(options.output), "output")
     if options.explain is not None:
@@ -58,6 +56,19 @@ def run(options: argparse.Namespace, screen: Screen) -> ExitCode:
     if options.output:
         _write(model, path, Path(options.output), screen)
     return ExitCode.OK
+
+
+def _refuse_other(path: Path) -> None:
+    """Refuse what is no ONNX file by its name; a model of another kind is converted first."""
+    is_saved = (path / "saved_model.pb").is_file()
+    if is_saved or (path.is_file() and path.suffix in {".keras", ".h5", ".hdf5", ".pb"}):
+        raise ArgumentError(
+            f"{path} is no ONNX model. Convert it first: yobx convert {path} -o model.onnx",
+            argument="model",
+        )
+    if not path.is_file():
+        what = "An ONNX model is a file, not a folder" if path.is_dir() else "No such file"
+        raise ArgumentError(f"{what}: {path}.", argument="model")
 
 
 def _write(model: ModelProto, source: Path, target: Path, screen: Screen) -> None:

@@ -193,10 +193,11 @@ def interpret(value: Any, target: str) -> Loaded:
         args, options = value[1], value[2] if len(value) == 3 else {}
         if (args is None or isinstance(args, tuple)) and isinstance(options, Mapping):
             return Loaded(value[0], args, dict(options))
-    parts = value if isinstance(value, tuple) else (value,)
-    kinds = ", ".join(type(item).__name__ for item in parts)
+    kinds = "nothing (None)"
+    if isinstance(value, tuple):
+        kinds = f"({', '.join(type(item).__name__ for item in value)})"
     raise ArgumentError(
         "A factory returns model, (model, args) or (model, args, options), where args is a tuple "
-        f"and options a dict. Received: ({kinds}) from {target}.",
+        f"and options a dict. Received: {kinds} from {target}.",
         argument="model",
     )

@@ -69,6 +69,14 @@ def run(options: argparse.Namespace, screen: Screen) -> ExitCode:
         for row in group
         if wanted in row[0].lower()
     ]
+    if not shown:
+        import difflib
+
+        known = {row[0].lower(): row[0] for group in found.values() for row in group}
+        near = [known[word] for word in difflib.get_close_matches(wanted, known, n=3, cutoff=0.7)]
+        hint = f"Similar: {', '.join(near)}" if near else ""
+        screen.error(f"no supported operation has {options.search!r} in its name", hint)
+        return ExitCode.OK
     columns = ["from", "operation", "dtypes or versions", "written in", "checks passed", "limits"]
     screen.table(columns if results else columns[:4], [r[: 6 if results else 4] for r in shown])
     for kind, group in found.items():

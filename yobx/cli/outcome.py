@@ -23,8 +23,8 @@ _EXTRAS = {"tensorflow": "tensorflow", "keras": "tensorflow", "jax": "jax", "jax
 # Arguments of the library, as options of the command line.
 _OPTIONS = {
     "allow_unsafe": "--allow-unsafe",
-    "args": "--input",
-    "bindings": "--bind",
+    "args": '--input "x:float32[B,4]", once for each input',
+    "bindings": "--bind SYMBOL=SIZE",
     "dynamic_shapes": "--dynamic",
     "input_names": "--input-names",
     "inputs": "--graph-inputs",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Sequence
+from typing import NoReturn
 
 from yobx import __version__
 
@@ -51,6 +52,15 @@ _ONNX_MODEL = """\
 COMMANDS = ("convert", "check", "infer", "ops")
 
 
+class _Parser(argparse.ArgumentParser):
+    """A parser whose errors are one line: the options are in the help."""
+
+    def error(self, message: str) -> NoReturn:
+        """Exit with code 2 and the reason."""
+        more = "" if "--help" in message else f". All options: {self.prog} --help"
+        self.exit(2, f"{self.prog}: error: {message}{more}\n")
+
+
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
     """Read the command line; a name that does not exist ends in one that does.
 
@@ -68,13 +78,16 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     if first[:1] not in {"", "-"} and first not in commands:
         parser.error(
             f"there is no command {first!r}.{_nearest(first, COMMANDS)} "
-            f"Commands: {', '.join(COMMANDS)}"
+            f"Commands: {', '.join(COMMANDS)}; yobx --help"
         )
     command = commands.get(first, parser)
     known = re.findall(r"(?<![\w-])--[a-z][a-z-]+", command.format_help())
     for name in (text.partition("=")[0] for text in arguments if text.startswith("--")):
         if name not in {*known, "--"}:  # before argparse misses what was meant by it
             hint = _nearest(name, known)
+            having = [c for c, p in commands.items() if name in p._option_string_actions]
+            if having and not hint:
+                hint = f" yobx {having[0]} has it."
             command.error(f"unknown option {name}.{hint} All options: {command.prog} --help")
     options, more = parser.parse_known_args(arguments)
     if more:
@@ -86,7 +99,8 @@ def _nearest(name: str, known: Sequence[str]) -> str:
     import difflib
 
     longer = [word for word in known if word.startswith(name)]
-    near = longer or difflib.get_close_matches(name, known, n=1)
+    words = {word.lstrip("-"): word for word in known}  # what all share makes nothing similar
+    near = longer or [words[w] for w in difflib.get_close_matches(name.lstrip("-"), words, n=1)]
     return f" Did you mean {near[0]}?" if near else ""
 
 
@@ -99,9 +113,9 @@ def build_parser() -> argparse.ArgumentParser:
     return _build()[0]
 
 
-def _build() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParser]]:
+def _build() -> tuple[_Parser, dict[str, _Parser]]:
     """The parser, and that of each command."""
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="yobx",
         description="Convert Keras, TensorFlow and JAX models to ONNX, and check the result.",
         epilog=_EXAMPLES,
@@ -120,9 +134,7 @@ def _build() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParser
 _Commands = argparse._SubParsersAction  # the type has no public name
 
 
-def _command(
-    commands: _Commands[argparse.ArgumentParser], name: str, summary: str, epilog: str = ""
-) -> argparse.ArgumentParser:
+def _command(commands: _Commands[_Parser], name: str, summary: str, epilog: str = "") -> _Parser:
     parser = commands.add_parser(
         name,
         help=summary,
@@ -189,7 +201,7 @@ def _add_source(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _add_convert(commands: _Commands[argparse.ArgumentParser]) -> None:
+def _add_convert(commands: _Commands[_Parser]) -> None:
     parser = _command(commands, "convert", "write a model as ONNX", _MODEL)
     _add_source(parser)
     parser.add_argument("-o", "--output", metavar="FILE", required=True, help="file to write")
@@ -205,7 +217,7 @@ def _add_convert(commands: _Commands[argparse.ArgumentParser]) -> None:
     )
 
 
-def _add_check(commands: _Commands[argparse.ArgumentParser]) -> None:
+def _add_check(commands: _Commands[_Parser]) -> None:
     parser = _command(
         commands,
         "check",
@@ -229,7 +241,7 @@ def _add_check(commands: _Commands[argparse.ArgumentParser]) -> None:
     report.add_argument("--html", metavar="FILE", help="write the report as one HTML page")
 
 
-def _add_infer(commands: _Commands[argparse.ArgumentParser]) -> None:
+def _add_infer(commands: _Commands[_Parser]) -> None:
     parser = _command(commands, "infer", "infer the type and shape of every value of an ONNX model")
     parser.add_argument("model", metavar="MODEL.onnx", help="file to read; weights stay on disk")
     parser.add_argument("-o", "--output", metavar="FILE", help="write the model with its shapes")
@@ -242,7 +254,7 @@ def _add_infer(commands: _Commands[argparse.ArgumentParser]) -> None:
     )
 
 
-def _add_ops(commands: _Commands[argparse.ArgumentParser]) -> None:
+def _add_ops(commands: _Commands[_Parser]) -> None:
     parser = _command(commands, "ops", "list what is supported, from the live registries")
     parser.add_argument("--tf", action="store_true", help="TensorFlow operations with a converter")
     parser.add_argument("--jax", action="store_true", help="StableHLO operations with a converter")

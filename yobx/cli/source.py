@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from yobx.cli.load import Loaded, companion_of, load, load_with_reference
+from yobx.cli.load import Loaded, load, load_with_reference
 from yobx.cli.specs import InputSpec, parse_dynamic, parse_opset
 from yobx.errors import ArgumentError
+from yobx.model_files import refuse_unreadable
 
-__all__ = ["Source", "as_options", "prepare"]
+__all__ = ["Source", "as_options", "is_onnx_to_check", "prepare"]
 
 #: Options of models that TensorFlow saved.
 _NOT_FOR_JAX = ("signature", "tag", "allow_unsafe")
@@ -49,6 +50,9 @@ def prepare(options: argparse.Namespace) -> Source:
     dynamic = parse_dynamic(options.dynamic or ())
     if options.static and dynamic:
         raise ArgumentError("--static and --dynamic exclude each other.", argument="static")
+    opset = None if options.opset is None else parse_opset(options.opset)
+    if opset is not None and not options.jax:
+        _check_opset(opset)
     loaded = _load(options)
     keywords = dict(loaded.options)
     args = loaded.args
@@ -62,13 +66,25 @@ def prepare(options: argparse.Namespace) -> Source:
         keywords["dynamic_shapes"] = {}
     if options.input_names:
         keywords["input_names"] = _names(options.input_names)
-    if options.opset is not None:
-        keywords["target_opset"] = parse_opset(options.opset)
+    if opset is not None:
+        keywords["target_opset"] = opset
     others = {name: getattr(options, name) for name in _NOT_FOR_JAX if getattr(options, name)}
     if options.jax:
         _check_jax(loaded.model, args, others)
     keywords |= others
     return Source(loaded.model, args, keywords)
+
+
+def _check_opset(opset: int | Mapping[str, int]) -> None:
+    """Refuse an opset that is not written, before anything is loaded."""
+    from yobx.lowering.opsets import DEFAULT_OPSET, OLDEST_OPSET, newest_opset
+
+    main = opset if isinstance(opset, int) else opset.get("", DEFAULT_OPSET)
+    if main < OLDEST_OPSET or (main > DEFAULT_OPSET and main > newest_opset()):
+        raise ArgumentError(
+            f"--opset is a version from {OLDEST_OPSET} to {newest_opset()}, the newest that the "
+            f"installed onnxruntime loads. Received: --opset {main}. Try --opset {DEFAULT_OPSET}."
+        )
 
 
 def as_options(names: Iterable[str]) -> str:
@@ -92,6 +108,12 @@ def _check_jax(model: Any, args: Any, others: Mapping[str, Any]) -> None:
         )
 
 
+def is_onnx_to_check(options: argparse.Namespace) -> bool:
+    """Whether MODEL is an ONNX file that is compared with the module beside it."""
+    path = Path(options.model)
+    return options.command == "check" and path.suffix == ".onnx" and path.is_file()
+
+
 def _names(text: str) -> list[str]:
     return [name.strip() for name in text.split(",")]
 
@@ -108,12 +130,16 @@ def _load(options: argparse.Namespace) -> Loaded:
             if value:
                 raise ArgumentError(f"--{name} belongs to --graphdef.", argument="graphdef")
         path = Path(options.model)
-        is_onnx = options.command == "check" and path.suffix == ".onnx" and path.is_file()
-        if is_onnx and companion_of(path).is_file():
+        if is_onnx_to_check(options):
             return load_with_reference(path)
+        named = ":" in options.model and not path.exists()
+        if not named and not options.jax and path.suffix != ".py":
+            refuse_unreadable(path)
         return load(options.model, is_jax=options.jax)
     if options.jax:
         raise ArgumentError("--graphdef and --jax exclude each other.", argument="graphdef")
+    if Path(options.model).suffix == ".pb" or not Path(options.model).exists():
+        refuse_unreadable(Path(options.model))
     from yobx.tensorflow import load_graph_def
 
     return Loaded(

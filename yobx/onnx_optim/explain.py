@@ -82,18 +82,22 @@ class Blame:
         return f"{self.values} values: {self.node}: {self.reason}"
 
 
+def _kind(dtype: TensorType) -> str:
+    """An element type as numpy calls it, ``?`` for none."""
+    name = dtype.name[1:].lower()
+    return {"undefined": "?", "float": "float32", "double": "float64"}.get(name, name)
+
+
 def describe(descriptor: Descriptor) -> str:
     """One line about a value, as a reader of models would write it."""
     if isinstance(descriptor, OptimOptional):
         return f"optional({describe(descriptor.element)}), present: {descriptor.present.value}"
     if isinstance(descriptor, OptimSequence):
         length = "?" if descriptor.length is None else str(descriptor.length)
-        return (
-            f"seq of {length} x {descriptor.elem_dtype.name[1:].lower()}{descriptor.shown_shape()}"
-        )
+        return f"seq of {length} x {_kind(descriptor.elem_dtype)}{descriptor.shown_shape()}"
     if descriptor.dtype.is_map:
         return descriptor.dtype.onnx_text()
-    kind = "?" if descriptor.dtype == TensorType.kUndefined else descriptor.dtype.name[1:].lower()
+    kind = _kind(descriptor.dtype)
     return f"{kind}{descriptor.shape}"
 
 

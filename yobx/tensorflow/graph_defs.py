@@ -147,7 +147,7 @@ def _tensors(graph: Any, names: Sequence[str], argument: str) -> list[Any]:
             known = [tensor.name for op in graph.get_operations() for tensor in op.outputs]
             raise ArgumentError(
                 f"{argument} names tensors of the graph. Received: {name!r}, which is not there; "
-                f"{nearest(full, known) or 'no name is close'}.",
+                f"{nearest(full, known) or 'no name is close.'}",
                 argument=argument,
             ) from error
     return found

@@ -11,8 +11,9 @@ from types import ModuleType
 from typing import Any
 
 from yobx.errors import ArgumentError
+from yobx.model_files import refuse_unreadable
 from yobx.tensorflow.arguments import CallArguments, InputLeaf, normalise_arguments
-from yobx.tensorflow.graph_defs import GRAPH_SUFFIXES, is_graph_def, load_graph_def
+from yobx.tensorflow.graph_defs import is_graph_def, load_graph_def
 from yobx.tensorflow.keras_models import is_keras_layer, keras_source
 from yobx.tensorflow.saved_models import (
     KERAS_SUFFIXES,
@@ -75,6 +76,7 @@ def _refuse_saved_model_options(
 def _open_path(
     path: Path, signature: str | None, tag: str | Sequence[str] | None, *, allow_unsafe: bool
 ) -> ModelSource:
+    refuse_unreadable(path)
     if path.is_dir():
         loaded = load_saved_model(path, tag=tag)
         title = f"SavedModel {str(path)!r}"
@@ -83,15 +85,8 @@ def _open_path(
     if path.suffix in KERAS_SUFFIXES:
         _refuse_saved_model_options(f"the archive {str(path)!r}", signature, tag)
         return keras_source(load_keras_file(path, allow_unsafe=allow_unsafe), title=str(path))
-    if path.suffix in GRAPH_SUFFIXES and path.is_file():
-        _refuse_saved_model_options(f"the frozen graph {str(path)!r}", signature, tag)
-        return _graph_source(load_graph_def(path), f"frozen graph {str(path)!r}")
-    raise ArgumentError(
-        "A model given as a path is a SavedModel folder, a .keras or .h5 file, or a frozen graph "
-        "(.pb). Received: "
-        f"model={str(path)!r}, which is {'another file' if path.exists() else 'not there'}.",
-        argument="model",
-    )
+    _refuse_saved_model_options(f"the frozen graph {str(path)!r}", signature, tag)
+    return _graph_source(load_graph_def(path), f"frozen graph {str(path)!r}")
 
 
 def _open_tensorflow(model: Any, signature: str | None) -> ModelSource:

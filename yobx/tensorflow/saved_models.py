@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -27,17 +26,9 @@ def load_keras_file(path: Path, *, allow_unsafe: bool) -> Any:
         The model, not compiled.
 
     Raises:
-        ArgumentError: If the file does not exist or needs unsafe mode.
-        UnreadableModelError: If it is no Keras archive, or one that Keras cannot load.
+        ArgumentError: If the file needs unsafe mode.
+        UnreadableModelError: If Keras cannot load it.
     """
-    if not path.is_file():
-        raise ArgumentError(f"No such Keras file. Received: model={str(path)!r}.", argument="model")
-    if path.suffix == ".keras" and not zipfile.is_zipfile(path):
-        raise UnreadableModelError(
-            f"A .keras file is a zip archive. Received: model={str(path)!r}, "
-            f"{path.stat().st_size} bytes, which is none. It may be cut off.",
-            argument="model",
-        )
     import keras
 
     try:
@@ -69,15 +60,9 @@ def load_saved_model(path: Path, *, tag: str | Sequence[str] | None) -> Any:
         The loaded object, which owns the variables.
 
     Raises:
-        ArgumentError: If the folder holds no SavedModel, or not with these tags.
+        ArgumentError: If the folder holds no SavedModel with these tags.
         UnreadableModelError: If TensorFlow cannot load it.
     """
-    if not any((path / name).is_file() for name in ("saved_model.pb", "saved_model.pbtxt")):
-        raise ArgumentError(
-            "A SavedModel is a folder with the file saved_model.pb. Received: "
-            f"model={str(path)!r}, without it.",
-            argument="model",
-        )
     import tensorflow as tf
 
     tags = None if tag is None else [tag] if isinstance(tag, str) else list(tag)
@@ -86,9 +71,10 @@ def load_saved_model(path: Path, *, tag: str | Sequence[str] | None) -> Any:
     except (RuntimeError, ValueError, OSError, FileNotFoundError) as error:
         is_of_tags = any(word in str(error).lower() for word in _ABOUT_TAGS)
         kind = ArgumentError if is_of_tags else UnreadableModelError
+        said = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise kind(
             f"TensorFlow cannot load this SavedModel. Received: model={str(path)!r}, tag={tag!r}. "
-            f"TensorFlow says: {error}",
+            f"TensorFlow says: {said}",
             argument="tag" if is_of_tags else "model",
         ) from error
 

@@ -7,6 +7,7 @@ broadcasting and squeezing by accident.
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -253,8 +254,10 @@ def _primes_for(
 def _custom(entry: Mapping[str, int], natural: Mapping[str, int]) -> Binding:
     unknown = sorted(set(entry) - set(natural))
     if unknown:
+        near = difflib.get_close_matches(unknown[0], natural, n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else "."
         raise ArgumentError(
-            f"a binding names symbols of the inputs. Received: {', '.join(unknown)}. "
+            f"a binding names symbols of the inputs. Received: {', '.join(unknown)}{hint} "
             f"The model has: {', '.join(natural)}.",
             argument="bindings",
         )

@@ -85,7 +85,9 @@ def _headline(report: Findings) -> str:
     if report.internal:
         return f"yobx: INTERNAL ERROR in the phase {report.failed_phase} — {what}, {how}"
     headline = _HEADLINES.get(report.failed_phase, "nothing was compared, so nothing is proven")
-    if report.failed_phase == "values" and not any(output.failed for output in report.outputs):
+    if any(p.error_type == "ArgumentError" for p in report.phases if p.name == report.failed_phase):
+        headline = "an argument is wrong"
+    elif report.failed_phase == "values" and not any(output.failed for output in report.outputs):
         headline = "VALUES are not proven"
     elif report.failed_phase == "values" and _all_are(report.outputs, RANDOM):
         headline = "VALUES cannot be compared"
