@@ -1,4 +1,4 @@
-"""A layer over steps whose number is open while tracing does what it does when called eagerly."""
+"""A layer over steps does what it does when called eagerly, and is converted once."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import keras
 import numpy as np
 import pytest
 
-from tests.tensorflow.helpers import agree, data
+from tests.tensorflow.helpers import agree, data, dims
 from yobx.tensorflow import to_onnx
 
 LAYERS = keras.layers
@@ -29,6 +29,76 @@ def model_of(make: Callable[[], Any], *sizes: int, mask: bool = False) -> Any:
     inputs = keras.Input((None, *sizes))
     steps = LAYERS.Masking()(inputs) if mask else inputs
     return keras.Model(inputs, LAYERS.TimeDistributed(make())(steps))
+
+
+def _network() -> Any:
+    images = keras.Input((8, 9, 3))
+    x = LAYERS.Conv2D(4, 3, activation="relu")(images)
+    x = LAYERS.BatchNormalization()(x)
+    return keras.Model(images, LAYERS.Dense(5)(LAYERS.Flatten()(LAYERS.MaxPooling2D()(x))))
+
+
+def _centred_rows() -> Any:
+    rows = keras.Input((4,))
+    return keras.Model(rows, rows - keras.ops.mean(rows, axis=0, keepdims=True))
+
+
+def _summed(x: Any) -> Any:
+    return x / (2 + keras.ops.sum(keras.ops.abs(x), axis=0, keepdims=True))
+
+
+@pytest.mark.parametrize(
+    ("make", "sizes", "nodes"),
+    [
+        (lambda: LAYERS.Dense(3), (4,), 3),
+        (lambda: LAYERS.Conv2D(2, 3), (5, 6, 2), 5),
+        (lambda: LAYERS.LSTM(3), (5, 4), 12),
+        (lambda: LAYERS.Bidirectional(LAYERS.GRU(2, return_sequences=True)), (5, 4), 11),
+        (lambda: LAYERS.Flatten(), (5, 4), 1),
+        (lambda: LAYERS.Embedding(9, 3), (5,), 7),
+        (lambda: LAYERS.TimeDistributed(LAYERS.Dense(3)), (5, 4), 3),
+        (lambda: keras.Sequential([LAYERS.Dense(3), LAYERS.LayerNormalization()]), (4,), 5),
+        (_network, (8, 9, 3), 10),
+    ],
+    ids="dense conv lstm ways flatten embedding nested several network".split(),
+)
+@pytest.mark.parametrize("dynamic", [{}, {0: "batch"}], ids=["static", "batch"])
+def test_known_steps_are_one_call(
+    make: Callable[[], Any], sizes: tuple[int, ...], nodes: int, dynamic: dict[int, str]
+) -> None:
+    inputs = keras.Input((6, *sizes), batch_size=None if dynamic else 3)
+    model = keras.Model(inputs, LAYERS.TimeDistributed(make())(inputs))
+    onx = to_onnx(model, (data(3, 6, *sizes),), dynamic_shapes=(dynamic,))
+    assert len(onx.graph.node) <= nodes
+    for batch in (3, 1, 5, 0) if dynamic else (3,):
+        feed = abs(data(batch, 6, *sizes, seed=batch))
+        # TensorFlow itself cannot add a bias to what oneDNN makes of no samples.
+        tail = dims(onx.graph.output[0])[1:]
+        agree(onx, [model(feed) if batch else np.zeros((0, *tail), np.float32)], feed)
+
+
+@pytest.mark.parametrize(
+    ("make", "sizes"),
+    [
+        (Centred, (4,)),
+        (_centred_rows, (4,)),
+        (lambda: LAYERS.Lambda(_summed), (4,)),
+        (lambda: LAYERS.Dense(4, activation=_summed), (4,)),
+        (lambda: LAYERS.Softmax(axis=0), (4,)),
+        (lambda: LAYERS.Softmax(axis=-2), (4,)),
+    ],
+    ids="own function lambda activation first second".split(),
+)
+@pytest.mark.parametrize("dynamic", [{}, {0: "batch"}], ids=["static", "batch"])
+def test_layers_that_mix_samples_are_called_step_by_step(
+    make: Callable[[], Any], sizes: tuple[int, ...], dynamic: dict[int, str]
+) -> None:
+    inputs = keras.Input((4, *sizes), batch_size=None if dynamic else 3)
+    model = keras.Model(inputs, LAYERS.TimeDistributed(make())(inputs))
+    onx = to_onnx(model, (data(3, 4, *sizes),), dynamic_shapes=(dynamic,))
+    for batch in (3, 5) if dynamic else (3,):
+        feed = data(batch, 4, *sizes, seed=batch)
+        agree(onx, [model(feed)], feed, rtol=1e-4)
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
-"""``TimeDistributed`` over a number of steps that is open while tracing.
+"""``TimeDistributed`` as one call of its layer.
 
-Keras 3.15 then runs its layer once for every sample instead of once for every step, so that steps
+Keras 3.15 calls the layer once for each step if their number is known: a copy of its nodes for
+each. If the number is open while tracing, it calls it once for every sample instead, so that steps
 are missing, or too many. Called eagerly, the same layer is right; what is traced is made to agree.
 """
 
@@ -9,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
+
+from yobx.tensorflow.separate_samples import keeps_samples_apart
 
 __all__ = ["steps_are_counted"]
 
@@ -50,10 +53,9 @@ def _over_all_steps(layer: Any, original: Callable[..., Any]) -> Callable[..., A
     """
 
     def call(inputs: Any, training: bool | None = None, mask: Any = None) -> Any:
-        if inputs.shape[1] is not None:
-            return original(inputs, training=training, mask=mask)
         inner = layer.layer
         masked = inner._call_has_mask_arg and mask is not None
+        known = inputs.shape[1] is not None
 
         def step(item: Any, its_mask: Any = None) -> Any:
             keywords = {"mask": its_mask} if masked else {}
@@ -61,19 +63,29 @@ def _over_all_steps(layer: Any, original: Callable[..., Any]) -> Callable[..., A
                 keywords["training"] = training
             return inner.call(item, **keywords)
 
-        every = _of_all_samples if _is_recurrent(inner) else _step_by_step
-        return every(step, (inputs, mask) if masked else (inputs,))
+        tensors = (inputs, mask) if masked else (inputs,)
+        if not training and keeps_samples_apart(inner) and (known or _has_windows(inner)):
+            outputs = _of_all_samples(step, tensors)
+            if not known or not isinstance(outputs, dict | list | tuple):
+                return outputs
+        if known:
+            return original(inputs, training=training, mask=mask)
+        return _step_by_step(step, tensors)
 
     return call
 
 
-def _is_recurrent(layer: Any) -> bool:
-    """Whether a layer of Keras itself has loops inside, which TensorFlow cannot vectorise."""
-    import keras
+def _has_windows(layer: Any) -> bool:
+    """Whether there are loops or windows inside a layer.
 
-    layers = layer._flatten_layers()
-    recurrent = any(isinstance(one, keras.layers.RNN) for one in layers)
-    return recurrent and all(type(one).__module__.startswith("keras.") for one in layers)
+    TensorFlow cannot vectorise the loops of Keras, and moves axes around windows. What works on
+    single elements and features is as small vectorised, where no size has to be computed.
+    """
+    return any(
+        type(one).__module__.split(".")[3] in ("rnn", "convolutional", "pooling")
+        and not type(one).__name__.startswith("Global")
+        for one in layer._flatten_layers()
+    )
 
 
 def _of_all_samples(function: Callable[..., Any], tensors: tuple[Any, ...]) -> Any:
@@ -81,17 +93,27 @@ def _of_all_samples(function: Callable[..., Any], tensors: tuple[Any, ...]) -> A
     import keras
     import tensorflow as tf
 
-    sizes = tf.shape(tensors[0])[:2]
+    first_two = _sizes(tensors[0], 0, 2)
 
     def folded(tensor: Any) -> Any:
-        flat = tf.reshape(tensor, tf.concat([[-1], tf.shape(tensor)[2:]], 0))
+        flat = tf.reshape(tensor, tf.concat([[-1], _sizes(tensor, 2)], 0))
         return tf.ensure_shape(flat, [None, *tensor.shape[2:]])
 
     def unfolded(tensor: Any) -> Any:
-        whole = tf.reshape(tensor, tf.concat([sizes, tf.shape(tensor)[1:]], 0))
+        whole = tf.reshape(tensor, tf.concat([first_two, _sizes(tensor, 1)], 0))
         return tf.ensure_shape(whole, [*tensors[0].shape[:2], *tensor.shape[1:]])
 
     return keras.tree.map_structure(unfolded, function(*map(folded, tensors)))
+
+
+def _sizes(tensor: Any, start: int, end: int | None = None) -> Any:
+    """The sizes of some axes of a tensor, as numbers if all are known."""
+    import tensorflow as tf
+
+    known = tensor.shape[start:end]
+    if known.is_fully_defined():
+        return tf.constant(known.as_list(), tf.int32)
+    return tf.shape(tensor)[start:end]
 
 
 def _step_by_step(function: Callable[..., Any], tensors: tuple[Any, ...]) -> Any:
