@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["Step", "has_primitive", "run_equations"]
+__all__ = ["Entered", "Step", "entered", "has_primitive", "run_equations"]
 
 # Calls that are entered; what they add to the name stack.
 _CALLS: dict[str, Callable[[Any], str]] = {
@@ -46,8 +46,8 @@ def has_primitive(jaxpr: Any, names: Collection[str]) -> bool:
     for equation in jaxpr.eqns:
         if equation.primitive.name in names:
             return True
-        entered = _inner(equation, [None] * len(equation.invars))
-        if entered is not None and has_primitive(entered.jaxpr, names):
+        called = entered(equation, [None] * len(equation.invars))
+        if called is not None and has_primitive(called.jaxpr, names):
             return True
     return False
 
@@ -82,7 +82,7 @@ def _run(
         inputs = [read(variable) for variable in equation.invars]
         own = str(equation.source_info.name_stack)
         scope = "/".join(part for part in (prefix, own) if part)
-        inner = _inner(equation, inputs)
+        inner = entered(equation, inputs)
         if inner is not None:
             added = _CALLS.get(equation.primitive.name, _nothing)(equation.params)
             scope = "/".join(part for part in (scope, added) if part)
@@ -104,7 +104,7 @@ def _nothing(params: Any) -> str:
 
 
 @dataclass(frozen=True)
-class _Entered:
+class Entered:
     """Equations of a call and what they are given."""
 
     jaxpr: Any
@@ -112,7 +112,7 @@ class _Entered:
     inputs: Sequence[Any]
 
 
-def _inner(equation: Any, inputs: list[Any]) -> _Entered | None:
+def entered(equation: Any, inputs: list[Any]) -> Entered | None:
     """The equations of a call that is entered."""
     if equation.primitive.name == "custom_linear_solve":
         return _solver(equation.params, inputs)
@@ -123,14 +123,14 @@ def _inner(equation: Any, inputs: list[Any]) -> _Entered | None:
         if found is not None:
             closed = hasattr(found, "jaxpr")
             constants = found.consts if closed else ()
-            return _Entered(found.jaxpr if closed else found, constants, inputs)
+            return Entered(found.jaxpr if closed else found, constants, inputs)
     return None
 
 
-def _solver(params: Any, inputs: list[Any]) -> _Entered:
+def _solver(params: Any, inputs: list[Any]) -> Entered:
     """Of a linear solve what solves it; its inputs are constants of four functions, then `b`."""
     counts = params["const_lengths"]
     before, own = counts.matvec + counts.vecmat, counts.solve
     found = params["jaxprs"].solve
     right = inputs[sum(counts) :]
-    return _Entered(found.jaxpr, found.consts, [*inputs[before : before + own], *right])
+    return Entered(found.jaxpr, found.consts, [*inputs[before : before + own], *right])

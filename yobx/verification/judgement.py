@@ -49,7 +49,8 @@ from yobx.verification.shape_proof import (
     prove,
     stated,
 )
-from yobx.verification.sources import FactorSource, RewrittenSource
+from yobx.verification.sources import FactorSource, RewrittenSource, WideSource
+from yobx.verification.wide_source import judged, may_be_asked
 from yobx.words import counted
 
 __all__ = ["judge"]
@@ -90,6 +91,7 @@ class _Judgement:
         self.phases = PhaseLog(result)
         self.axes: list[InputAxes] = axes_of_inputs(prepared.model)
         self._graph_agrees = False  # and the source, called eagerly, does not
+        self._not_acquitted = False  # by the source in float64: the check fails
         self._refusals = Refusals()
 
     # ---- run ---------------------------------------------------------------------------------
@@ -318,6 +320,9 @@ class _Judgement:
             reports = self._compared(run, allowances)
         if differ(reports):
             reports = self._as_written(run, allowances) or reports
+        if differ(reports) and not self._not_acquitted:
+            reports = self._in_float64(run, allowances, reports) or reports
+            self._not_acquitted = differ(reports)
         self.report.outputs += reports
 
     def _as_written(
@@ -337,6 +342,20 @@ class _Judgement:
             return reports
         run.expected = optimised
         return None
+
+    def _in_float64(
+        self, run: BindingRun, allowances: dict[str, Allowance], reports: list[OutputReport]
+    ) -> list[OutputReport] | None:
+        """Reports by the source in float64, if that agrees with the model wherever it differs."""
+        source, found = self.prepared.source, None
+        if not isinstance(source, WideSource) or not may_be_asked(reports, run):
+            return None
+        with Attempt() as attempt:
+            found = source.run_in_float64(run.args, self.prepared.options.conversion())
+        if attempt.error is not None:
+            reason = one_line(attempt.error, 200)
+            self._remark(f"the source could not be computed in float64: {reason}")
+        return None if found is None else judged(reports, run, allowances, found)
 
     def _measure_again(
         self, run: BindingRun, allowances: dict[str, Allowance], reports: Sequence[OutputReport]

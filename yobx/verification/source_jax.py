@@ -22,6 +22,7 @@ from yobx.verification.sources import (
     NamedArray,
     Origin,
     TracedSource,
+    WideRun,
     display_name,
     is_tensor,
     type_modules,
@@ -200,6 +201,18 @@ class JaxSource:
         outputs = [np.asarray(array) for array in run_equations(traced, leaves, watch)]
         return (outputs, done) if done else None
 
+    def run_in_float64(self, args: tuple[Any, ...], options: Mapping[str, Any]) -> WideRun | None:
+        """Runs the traced equations in float64 and as they are."""
+        import jax
+
+        from yobx.verification.jax_wide import run_in_float64
+
+        function, leaves = self._flat(args, options)
+        traced = jax.make_jaxpr(function)(*leaves)
+        own = run_equations(traced, leaves, lambda step: step.outputs)
+        wide, kept = run_in_float64(traced, leaves)
+        return WideRun([_as_array(array) for array in own], wide, kept)
+
     def _flat(
         self, args: tuple[Any, ...], options: Mapping[str, Any]
     ) -> tuple[Callable[..., Any], list[Any]]:
@@ -349,6 +362,10 @@ class PlainCallableSource:
     ) -> frozenset[str]:
         """Values that the function computes in 16 bits."""
         return self._chosen.narrow_values(args, options, values)
+
+    def run_in_float64(self, args: tuple[Any, ...], options: Mapping[str, Any]) -> WideRun | None:
+        """Outputs in float64, from the framework of the function."""
+        return self._chosen.run_in_float64(args, options)
 
     def user_line(self, origin: Origin, args: tuple[Any, ...], options: Mapping[str, Any]) -> str:
         """The user's line, where the framework knows it."""

@@ -11,7 +11,14 @@ import onnx
 from numpy.typing import NDArray
 
 from yobx.verification import tree
-from yobx.verification.sources import NamedArray, Origin, display_name, is_tensor, type_modules
+from yobx.verification.sources import (
+    NamedArray,
+    Origin,
+    WideRun,
+    display_name,
+    is_tensor,
+    type_modules,
+)
 from yobx.verification.tensorflow_values import dtype_of, graph_values
 
 __all__ = ["TensorFlowSource"]
@@ -141,18 +148,26 @@ class TensorFlowSource:
         factor: float,
     ) -> tuple[list[Any], list[str]] | None:
         """Runs the graph; factors of the model that are as good take the place of TensorFlow's."""
-        import tensorflow as tf
-
         from yobx.verification.tensorflow_factors import run_with_factors
 
         function, leaves = self._call(args, options)
         found = run_with_factors(function, leaves, values, factor)
         if found is None:
             return None
-        shape = function.structured_outputs
-        outputs = tf.nest.pack_sequence_as(shape, found[0], expand_composites=True)
-        flat = [array for _, leaf in tree.flatten(outputs) for _, array in _dense("", leaf)]
-        return flat, found[1]
+        return _flat(function, found[0]), found[1]
+
+    def run_in_float64(self, args: tuple[Any, ...], options: Mapping[str, Any]) -> WideRun | None:
+        """Runs the traced graph operation by operation, in float64 and as it is."""
+        from yobx.verification.tensorflow_wide import NotRunError, run_graph
+
+        function, leaves = self._call(args, options)
+        inputs = [*leaves, *function.captured_inputs]
+        try:
+            wide, kept = run_graph(function.graph, inputs, wide=True)
+            own, _ = run_graph(function.graph, inputs, wide=False)
+        except NotRunError:
+            return None
+        return WideRun(_flat(function, own), _flat(function, wide), kept)
 
     def narrow_values(
         self, args: tuple[Any, ...], options: Mapping[str, Any], values: Mapping[str, str]
@@ -212,6 +227,15 @@ class TensorFlowSource:
             for shape in resolve_dynamic_shapes(options.get("dynamic_shapes"), call, names)
         ]
         return trace(source, call, names, shapes), len(names)
+
+
+def _flat(function: Any, tensors: Sequence[Any]) -> list[NDArray[Any]]:
+    """Outputs one by one of what the graph of a function gives."""
+    import tensorflow as tf
+
+    shape = function.structured_outputs
+    outputs = tf.nest.pack_sequence_as(shape, tensors, expand_composites=True)
+    return [array for _, leaf in tree.flatten(outputs) for _, array in _dense("", leaf)]
 
 
 def _dense(name: str, value: Any) -> list[NamedArray]:

@@ -22,6 +22,8 @@ __all__ = [
     "RewrittenSource",
     "Source",
     "TracedSource",
+    "WideRun",
+    "WideSource",
     "display_name",
     "is_onnx",
     "is_tensor",
@@ -175,6 +177,39 @@ class RewrittenSource(Protocol):
 
         Returns:
             Outputs with their names.
+        """
+
+
+@dataclass(frozen=True)
+class WideRun:
+    """A traced source, run twice.
+
+    Attributes:
+        own: Outputs in order, computed in its own types.
+        wide: The same in float64 (and complex128), where it computes in fewer bits.
+        kept: Operations that ran in their own types both times, since they have no others.
+    """
+
+    own: Sequence[Any]
+    wide: Sequence[Any]
+    kept: tuple[str, ...] = ()
+
+
+@runtime_checkable
+class WideSource(Protocol):
+    """A source that can be computed with more bits than it has."""
+
+    def run_in_float64(self, args: tuple[Any, ...], options: Mapping[str, Any]) -> WideRun | None:
+        """Runs the source in float64.
+
+        What it rounds on purpose is rounded there too: a cast to fewer bits, weights, constants.
+
+        Args:
+            args: Inputs.
+            options: Options of the conversion.
+
+        Returns:
+            Its outputs, or ``None`` where it cannot be done.
         """
 
 

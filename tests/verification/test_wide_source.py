@@ -1,0 +1,191 @@
+"""The source in float64 acquits what is right, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx import helper
+
+from tests.verification.models import model, value
+from yobx.verification import Outcome, check_conversion, register_source
+from yobx.verification.bindings import Binding
+from yobx.verification.comparison import ulp_allowance
+from yobx.verification.evidence import BindingRun
+from yobx.verification.findings import OutputReport
+from yobx.verification.sources import WideRun
+from yobx.verification.wide_source import judged, may_be_asked
+
+X = np.random.default_rng(0).uniform(0.1, 9.9, (23, 4)).astype(np.float32)
+ACQUITTED = "the source itself is off by rounding"
+
+# ---- one comparison ----------------------------------------------------------------------------
+
+EXACT = np.array([1.0, 2.0, 3.0], np.float64)
+F32 = EXACT.astype(np.float32)
+OFF = F32 * np.float32(1 + 1e-5)  # of a source that is not exact
+
+
+def _run(got: Any, want: Any) -> BindingRun:
+    return BindingRun(Binding("sample", {}), (), {}, [("y", want)], {"y": got}, {})
+
+
+def _judged(
+    got: Any,
+    found: WideRun,
+    want: Any = OFF,
+    category: str = "values",
+    other: tuple[OutputReport, ...] = (),
+) -> Any:
+    failed = OutputReport("y", outcome=Outcome.FAILED, category=category, notes=["off"])
+    run = _run(got, want)
+    if not may_be_asked([failed, *other], run):
+        return None
+    return judged([failed, *other], run, {"y": ulp_allowance("2 ULP", 2.0)}, found)
+
+
+def test_what_float64_gives_is_acquitted_with_a_warning() -> None:
+    (report,) = _judged(F32, WideRun([OFF], [EXACT]))
+    assert report.outcome is Outcome.WARNING
+    assert report.notes[-1] == (
+        "the source itself is off by rounding: computed in float64 it gives what the converted "
+        "model gives (max 0 ULP), and its own float32 result is up to 126 ULP away"
+    )
+    assert report.rule == "2 ULP, from the source in float64"
+
+
+def test_operations_that_stay_narrow_are_told() -> None:
+    (report,) = _judged(F32, WideRun([OFF], [EXACT], ("ResizeBilinear",)))
+    assert report.notes[-1].endswith("; without a kernel for float64: ResizeBilinear")
+
+
+@pytest.mark.parametrize(
+    "got", [F32 * np.float32(1 - 1e-5), F32 * np.float32(1 + 5e-7), F32[::-1].copy()]
+)
+def test_what_agrees_with_neither_is_refused(got: Any) -> None:
+    assert _judged(got, WideRun([OFF], [EXACT])) is None
+
+
+def test_a_trace_that_is_another_function_acquits_nothing() -> None:
+    assert _judged(F32, WideRun([F32], [EXACT])) is None
+
+
+@pytest.mark.parametrize("category", ["nan", "inf", "zero sign", "dtype", "shape", "undecided"])
+def test_only_values_are_asked_about(category: str) -> None:
+    assert _judged(F32, WideRun([OFF], [EXACT]), category=category) is None
+
+
+def test_another_output_that_is_wrong_forbids_it() -> None:
+    other = (OutputReport("z", outcome=Outcome.FAILED, category="missing"),)
+    assert _judged(F32, WideRun([OFF], [EXACT]), other=other) is None
+
+
+@pytest.mark.parametrize("want", [np.array([1, 2, 3]), [OFF], None])
+def test_only_floats_are_asked_about(want: Any) -> None:
+    assert not may_be_asked(
+        [OutputReport("y", outcome=Outcome.FAILED, category="values")], _run(F32, want)
+    )
+
+
+@pytest.mark.parametrize(
+    "wide",
+    [EXACT[:2], np.array([1.0, np.inf, 3.0]), np.array([1.0, 2.0, np.nan]), np.array([1, 2, 3])],
+)
+def test_other_shapes_and_infinities_give_no_verdict(wide: Any) -> None:
+    assert _judged(F32, WideRun([OFF], [wide])) is None
+
+
+def test_what_overflows_when_it_is_narrowed_gives_no_verdict() -> None:
+    assert _judged(F32, WideRun([OFF], [EXACT * 1e40])) is None
+
+
+def test_another_number_of_outputs_gives_no_verdict() -> None:
+    assert _judged(F32, WideRun([OFF, OFF], [EXACT, EXACT])) is None
+
+
+def test_which_side_is_told_of_what_is_refused() -> None:
+    failed = OutputReport("y", outcome=Outcome.FAILED, category="values")
+    run, allowances = _run(OFF, F32), {"y": ulp_allowance("2 ULP", 2.0)}
+    assert judged([failed], run, allowances, WideRun([F32], [EXACT])) is None
+    assert failed.notes == [
+        "computed in float64, the source gives its own result (max 0 ULP) and not that of the "
+        "converted model (max 126 ULP)"
+    ]
+
+
+# ---- a check with a source of nobody's framework -----------------------------------------------
+
+
+class _Fake:
+    """A sine whose source is off by as much as is asked for."""
+
+    def __init__(self, off: float = 1e-5, wide: Any = None, fault: float = 0.0) -> None:
+        self.off, self.wide, self.fault, self.asked = off, wide, fault, 0
+
+
+class _FakeSource:
+    framework = "fake"
+    name = "fake"
+
+    def __init__(self, fake: _Fake, extra: Mapping[str, Any]) -> None:
+        self.fake = fake
+
+    def convert(self, args: tuple[Any, ...], options: Mapping[str, Any]) -> onnx.ModelProto:
+        scale = {"k": np.float32(1.0 + self.fake.fault)}
+        nodes = [helper.make_node("Sin", ["x"], ["s"]), helper.make_node("Mul", ["s", "k"], ["y"])]
+        return model(nodes, [value("x", ("n", 4))], [value("y", ("n", 4))], scale)
+
+    def run(self, args: tuple[Any, ...], keywords: Any = None) -> list[tuple[str, Any]]:
+        exact = np.sin(args[0].astype(np.float64)) * (1.0 + self.fake.off)
+        return [("y", exact.astype(np.float32))]
+
+    def example(self, seed: int, options: Mapping[str, Any]) -> None:
+        return None
+
+    def intermediates(self, args: Any, names: Any, options: Any) -> dict[str, Any]:
+        return {}
+
+    def run_in_float64(self, args: tuple[Any, ...], options: Mapping[str, Any]) -> WideRun | None:
+        self.fake.asked += 1
+        if self.fake.wide == "raises":
+            raise ValueError("no float64 here")
+        if self.fake.wide == "none":
+            return None
+        return WideRun([self.run(args)[0][1]], [np.sin(args[0].astype(np.float64))])
+
+
+register_source("wide", lambda m: isinstance(m, _Fake), _FakeSource)
+
+
+def test_a_check_passes_and_says_why() -> None:
+    report = check_conversion(_Fake(), (X,))
+    assert report.passed
+    assert report.phase("values").outcome is Outcome.WARNING
+    assert ACQUITTED in report.text()
+    assert ACQUITTED in str(report.as_dict())
+
+
+def test_nobody_asks_while_all_agrees() -> None:
+    fake = _Fake(off=0.0)
+    report = check_conversion(fake, (X,))
+    assert report.passed
+    assert fake.asked == 0
+
+
+@pytest.mark.parametrize("wide", ["none", "raises"])
+def test_without_float64_all_is_as_before(wide: str) -> None:
+    report = check_conversion(_Fake(wide=wide), (X,))
+    assert report.failed_phase == "values"
+    assert ("could not be computed in float64: ValueError" in str(report.notes)) is (
+        wide == "raises"
+    )
+
+
+def test_a_wrong_model_fails_and_is_asked_about_once() -> None:
+    fake = _Fake(fault=-1e-5)
+    report = check_conversion(fake, (X,))
+    assert report.failed_phase == "values"
+    assert fake.asked == 1

@@ -1,0 +1,247 @@
+"""Runs a TensorFlow graph operation by operation, in float64 where it computes in fewer bits.
+
+What is rounded on purpose stays so: a cast to a narrower type, a variable, a constant. What lies
+outside the range of the narrower type becomes infinite, as it does there. Operations without a
+kernel for float64, and those that look at bits, run in their own type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from yobx.verification.boundary import Attempt
+
+__all__ = ["NotRunError", "run_graph"]
+
+_CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
+_WHILES = frozenset({"While", "StatelessWhile"})
+_IFS = frozenset({"If", "StatelessIf"})
+_CASES = frozenset({"Case", "StatelessCase"})
+_MOST_TURNS = 10_000
+
+_READS = frozenset(
+    {
+        "LookupTableFind",
+        "LookupTableFindV2",
+        "LookupTableSizeV2",
+        "ReadVariableOp",
+        "ResourceGather",
+        "ResourceGatherNd",
+        "VariableShape",
+    }
+)
+# What they give goes by the bits of what they are given.
+_BITS = frozenset(
+    {
+        "AsString",
+        "Bitcast",
+        "DecodePaddedRaw",
+        "DecodeRaw",
+        "NextAfter",
+        "ParseTensor",
+        "SerializeTensor",
+        "StringFormat",
+    }
+)
+
+
+class NotRunError(Exception):
+    """A graph that cannot be run like this: it draws numbers, say, or changes variables."""
+
+
+def run_graph(
+    graph: Any, inputs: Sequence[Any], *, wide: bool
+) -> tuple[list[Any], tuple[str, ...]]:
+    """Runs a graph.
+
+    Args:
+        graph: A ``FuncGraph``.
+        inputs: Eager tensors for all its inputs, captured ones too.
+        wide: Whether floats of fewer bits are computed in float64.
+
+    Returns:
+        Its outputs, and the types of operations that ran in their own type since they have no
+        kernel for float64.
+
+    Raises:
+        NotRunError: If an operation cannot be run.
+    """
+    walk = _Walk(wide)
+    return walk.run(graph, inputs), tuple(walk.kept)
+
+
+@dataclass
+class _Walk:
+    """Runs graphs; `kept` are types of operations that ran in their own dtype, in order."""
+
+    wide: bool
+    kept: dict[str, None] = field(default_factory=dict)
+    _orders: dict[Any, list[Any]] = field(default_factory=dict)
+
+    def run(self, graph: Any, inputs: Sequence[Any]) -> list[Any]:
+        """Outputs of a graph or of the body of a function."""
+        from yobx.tensorflow.graph_walk import needed_operations
+
+        if graph not in self._orders:
+            self._orders[graph] = needed_operations(graph.outputs)
+        pairs = zip(graph.inputs, inputs, strict=True)
+        known = {tensor.ref(): self._result(value, tensor) for tensor, value in pairs}
+        for op in self._orders[graph]:
+            if any(tensor.ref() in known for tensor in op.outputs):
+                continue
+            results = self._operation(op, [known[tensor.ref()] for tensor in op.inputs])
+            made = zip(op.outputs, results, strict=True)
+            known.update((tensor.ref(), self._result(value, tensor)) for tensor, value in made)
+        return [known[tensor.ref()] for tensor in graph.outputs]
+
+    def _result(self, value: Any, tensor: Any) -> Any:
+        """A result in the dtype in which it is computed with, in the range of its own."""
+        import tensorflow as tf
+
+        kind = _widened(tensor.dtype) if self.wide else tensor.dtype
+        if kind == tensor.dtype:
+            return value
+        if value.dtype != kind:
+            return tf.cast(value, kind)
+        if kind.is_complex:
+            return value
+        beyond = tf.math.is_inf(tf.cast(value, tensor.dtype))
+        if not bool(tf.reduce_any(beyond)):
+            return value
+        infinite = tf.sign(value) * tf.constant(float("inf"), kind)
+        return tf.where(beyond, infinite, value)
+
+    def _operation(self, op: Any, inputs: list[Any]) -> list[Any]:
+        flow = self._flow(op)
+        if flow is not None:
+            return flow(op, inputs)
+        if op.type == "Const":
+            import tensorflow as tf
+
+            return [tf.constant(tf.make_ndarray(op.get_attr("value")), op.outputs[0].dtype)]
+        if op.op_def.is_stateful and op.type not in _READS:
+            raise NotRunError(f"{op.type} has a state")
+        if not self.wide or op.type in _READS or op.type in _BITS:
+            return self._in_own_type(op, inputs)
+        return self._cast(op, inputs) if op.type == "Cast" else self._in_float64(op, inputs)
+
+    def _flow(self, op: Any) -> Callable[[Any, list[Any]], list[Any]] | None:
+        """What runs an operation that runs functions."""
+        if op.type in _CALLS:
+            return lambda op, inputs: self.run(_body(op, "f"), inputs)
+        if op.type in _IFS:
+            return self._branch
+        if op.type in _CASES:
+            return self._case
+        return self._loop if op.type in _WHILES else None
+
+    def _branch(self, op: Any, inputs: list[Any]) -> list[Any]:
+        branch = "then_branch" if bool(inputs[0]) else "else_branch"
+        return self.run(_body(op, branch), inputs[1:])
+
+    def _case(self, op: Any, inputs: list[Any]) -> list[Any]:
+        branches = op.get_attr("branches")
+        index = int(inputs[0])
+        chosen = branches[index if 0 <= index < len(branches) else -1]
+        return self.run(_function(op, chosen), inputs[1:])
+
+    def _loop(self, op: Any, state: list[Any]) -> list[Any]:
+        condition, body = _body(op, "cond"), _body(op, "body")
+        for _ in range(_MOST_TURNS):
+            if not bool(self.run(condition, state)[0]):
+                return state
+            state = self.run(body, state)
+        raise NotRunError(f"{op.name} makes more than {_MOST_TURNS} turns")
+
+    def _cast(self, op: Any, inputs: list[Any]) -> list[Any]:
+        """A cast rounds where it did."""
+        import tensorflow as tf
+
+        source, to = op.get_attr("SrcT"), op.get_attr("DstT")
+        exact = source == to or (to == tf.float32 and source in (tf.float16, tf.bfloat16))
+        if exact or (to == tf.complex64 and source in (tf.float32, tf.float16, tf.bfloat16)):
+            to = _widened(to)
+        return [tf.raw_ops.Cast(x=inputs[0], DstT=to, Truncate=op.get_attr("Truncate"))]
+
+    def _in_float64(self, op: Any, inputs: list[Any]) -> list[Any]:
+        results: list[Any] = []
+        with Attempt() as attempt:  # there is no such kernel, or the operation has no such type
+            results = _run(op, inputs, wide=True)
+        if attempt.error is not None:
+            results = self._in_own_type(op, inputs)
+        pairs = zip(results, op.outputs, strict=True)
+        if any(_narrow(made.dtype) and made.dtype == t.dtype for made, t in pairs):
+            self.kept[op.type] = None
+        return results
+
+    def _in_own_type(self, op: Any, inputs: list[Any]) -> list[Any]:
+        import tensorflow as tf
+
+        own = [
+            tf.cast(value, tensor.dtype) if value.dtype != tensor.dtype else value
+            for value, tensor in zip(inputs, op.inputs, strict=True)
+        ]
+        results: list[Any] = []
+        with Attempt() as attempt:
+            results = _run(op, own, wide=False)
+        if attempt.error is not None:
+            raise NotRunError(f"{op.type} does not run by itself") from attempt.error
+        return results
+
+
+def _narrow(dtype: Any) -> bool:
+    return bool(_widened(dtype) != dtype)
+
+
+def _widened(dtype: Any) -> Any:
+    """The type that stands for a narrower one."""
+    import tensorflow as tf
+
+    if dtype in (tf.float32, tf.float16, tf.bfloat16):
+        return tf.float64
+    return tf.complex128 if dtype == tf.complex64 else dtype
+
+
+def _function(op: Any, attribute: Any) -> Any:
+    from yobx.tensorflow.graph_walk import function_graph
+
+    return function_graph(op.graph, attribute.name)
+
+
+def _body(op: Any, name: str) -> Any:
+    return _function(op, op.get_attr(name))
+
+
+def _run(op: Any, inputs: list[Any], *, wide: bool) -> list[Any]:
+    """Runs one operation on eager tensors; ``wide`` puts float64 into its attributes too."""
+    from tensorflow.python.eager import context, execute
+
+    # By the names of the operation itself: those of tf.raw_ops are others.
+    attributes: list[Any] = []
+    for attribute in op.op_def.attr:
+        value = _attribute(op, attribute, wide=wide)
+        attributes += [attribute.name, value]
+    made = execute.execute(
+        op.type.encode(), len(op.outputs), inputs, tuple(attributes), context.context()
+    )
+    return list(made)
+
+
+def _attribute(op: Any, attribute: Any, *, wide: bool) -> Any:
+    """The value of an attribute as TensorFlow's eager runtime takes it."""
+    from tensorflow.python.eager import execute
+
+    value, name = op.get_attr(attribute.name), attribute.name
+    if attribute.type == "type":
+        return (_widened(value) if wide else value).as_datatype_enum
+    if attribute.type == "list(type)":
+        return [(_widened(kind) if wide else kind).as_datatype_enum for kind in value]
+    if attribute.type == "shape":
+        return execute.make_shape(value, name)
+    if attribute.type == "list(shape)":
+        return [execute.make_shape(shape, name) for shape in value]
+    if attribute.type in {"func", "list(func)"}:
+        raise NotRunError(f"{op.type} calls functions")
+    return value

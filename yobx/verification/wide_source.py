@@ -1,0 +1,122 @@
+"""The source itself in float64, as the last judge of values that differ.
+
+A kernel of a framework may be less exact than the classes of operators allow, also where several
+ONNX nodes stand for it. Such a source, computed with more bits, gives what the converted model
+gives. It shares no line with the converter, so it may acquit, which a twin of the ONNX graph never
+may. What it acquits is held to the same allowances, and:
+
+* only values count: dtypes, shapes, places of NaN and infinities, integers are judged before;
+* the traced source, in its own types, must give what the source gives when it is called. What a
+  trace has frozen is in the converted model too, and no bits make it right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from yobx.verification.arguments import as_pairs
+from yobx.verification.comparison import Allowance, compare
+from yobx.verification.dtypes import is_float, ulp_distance
+from yobx.verification.evidence import BindingRun
+from yobx.verification.findings import Outcome, OutputReport
+from yobx.verification.sources import WideRun
+
+__all__ = ["judged", "may_be_asked"]
+
+
+def may_be_asked(reports: Sequence[OutputReport], run: BindingRun) -> bool:
+    """Whether all that fails are values of tensors of floats.
+
+    Args:
+        reports: Findings of one run.
+        run: Its arrays.
+    """
+    wanted = run.expected_by_name
+    failing = [report for report in reports if report.failed]
+    return bool(failing) and all(
+        report.category == "values"
+        and isinstance(wanted.get(report.name), np.ndarray)
+        and is_float(wanted[report.name].dtype)
+        for report in failing
+    )
+
+
+def judged(
+    reports: Sequence[OutputReport],
+    run: BindingRun,
+    allowances: Mapping[str, Allowance],
+    found: WideRun,
+) -> list[OutputReport] | None:
+    """Compares what failed with the source in float64.
+
+    Args:
+        reports: Findings of one run, of which `may_be_asked`.
+        run: Its arrays.
+        allowances: What outputs were compared with, by name.
+        found: The source, run in float64.
+
+    Returns:
+        The findings with warnings in the place of failures, if every output that failed agrees;
+        ``None`` if one does not. That one gets a note.
+    """
+    if len(found.own) != len(run.expected) or len(found.wide) != len(run.expected):
+        return None
+    sides = dict(zip(run.actual, zip(found.own, found.wide, strict=True), strict=False))
+    again = []
+    for report in reports:
+        if report.failed:
+            own, wide = (as_pairs(np.asarray(array)) for array in sides[report.name])
+            acquitted = _acquitted(report, run, allowances[report.name], own, wide)
+            if acquitted is None:
+                return None
+            if found.kept:
+                kept = ", ".join(found.kept)
+                acquitted.notes[-1] += f"; without a kernel for float64: {kept}"
+            again.append(acquitted)
+        else:
+            again.append(report)
+    return again
+
+
+def _acquitted(
+    report: OutputReport, run: BindingRun, allowance: Allowance, own: Any, wide: Any
+) -> OutputReport | None:
+    """The report of an output that agrees with the source in float64, or ``None``."""
+    name = report.name
+    got, want = run.actual[name], run.expected_by_name[name]
+    if wide.shape != want.shape or not is_float(wide.dtype):
+        return None
+    with np.errstate(over="ignore"):
+        exact = wide.astype(want.dtype)
+    finite = np.isfinite(exact.astype(np.float64))
+    if not np.array_equal(finite, np.isfinite(want.astype(np.float64))):
+        return None
+    if compare(name, own, want, allowance).failed:  # the trace is another function
+        return None
+    again = compare(name, got, exact, allowance)
+    ours, theirs = (_furthest(array, exact, finite) for array in (got, want))
+    if again.failed:
+        if not compare(name, want, exact, allowance).failed:
+            report.notes.append(
+                f"computed in float64, the source gives its own result (max {theirs} ULP) and not "
+                f"that of the converted model (max {ours} ULP)"
+            )
+        return None
+    again.outcome = Outcome.WARNING
+    again.rule = f"{allowance.rule}, from the source in float64"
+    again.binding, again.symbolic_shape = report.binding, report.symbolic_shape
+    again.notes.append(
+        f"the source itself is off by rounding: computed in float64 it gives what the converted "
+        f"model gives (max {ours} ULP), and its own {want.dtype.name} result is up to {theirs} ULP "
+        "away"
+    )
+    return again
+
+
+def _furthest(array: Any, exact: Any, finite: Any) -> str:
+    """The greatest distance from the exact values, in words."""
+    apart = float(ulp_distance(array, exact)[finite].max(initial=0.0))
+    return f"{apart:.0f}" if apart < 1e6 else f"{apart:.1e}"
