@@ -136,3 +136,30 @@ def test_other_pads_stay() -> None:
     assert "Pad" in pad(CONV, "0, 0, 1, 2, 0, 0, 3, 1", ", one")
     assert "Pad" in pad(CONV, "1, 0, 1, 2, 0, 0, 3, 1")
     assert "Pad" in pad(CONV, "0, 0, -1, 2, 0, 0, 3, 1")
+
+
+LINES = """<float[2, 3, 1, 2] w = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, int64[1] one = {AXIS},
+    float[1, 2, 1] bias = {0.5, -1}, int64[6] pads = {PADS}>"""
+
+
+def lines(body: str, pads: str, axis: int = -2) -> dict[str, int]:
+    constants = LINES.replace("AXIS", str(axis)).replace("PADS", pads)
+    before = parse(f"g (float[n, 3, l] x) => (float[n, 2, h] y) {constants} {{ {body} }}")
+    return kinds(apply(before, fold_into_convolutions, remove_dead_code))
+
+
+ONE_LINE = "p = Pad (x, pads)\n u = Unsqueeze (p, one)\n c = Conv (u, w)\n y = Squeeze (c, one)"
+
+
+@pytest.mark.parametrize("axis", [2, -2])
+def test_pads_and_biases_of_convolutions_over_one_axis(axis: int) -> None:
+    assert "Pad" not in lines(ONE_LINE, "0, 0, 1, 0, 0, 2", axis)
+    biased = ONE_LINE.replace("y =", "d =") + "\n y = Add (d, bias)"
+    assert lines(biased, "0, 0, 1, 0, 0, 0", axis) == {"Unsqueeze": 1, "Conv": 1, "Squeeze": 1}
+
+
+def test_pads_over_one_axis_that_stay() -> None:
+    assert "Pad" in lines(ONE_LINE, "1, 0, 1, 0, 0, 2")
+    assert "Pad" in lines(ONE_LINE, "0, 0, 1, 0, 0, -1")
+    shared = ONE_LINE.replace("y =", "d =") + "\n s = ReduceMax <keepdims = 1> (u)"
+    assert "Pad" in lines(shared + "\n t = Squeeze (s, one)\n y = Add (d, t)", "0, 0, 1, 0, 0, 2")

@@ -118,8 +118,11 @@ def _only_user(graph: ir.Graph, value: ir.Value) -> tuple[ir.Node | None, int]:
 
 
 def _squeezes_space(node: ir.Node) -> bool:
-    axes = int_constant(node.inputs[1]) if len(node.inputs) > 1 else None
-    return node.op_type == "Squeeze" and axes is not None and min(axes, default=2) >= 2
+    rank = rank_of(node.inputs[0]) if node.inputs else None
+    if node.op_type != "Squeeze" or len(node.inputs) < 2 or rank is None:
+        return False
+    axes = int_constant(node.inputs[1])
+    return axes is not None and all(axis % rank >= 2 for axis in axes)
 
 
 def _rewrite(
@@ -223,11 +226,16 @@ def _batch_norm(user: ir.Node, index: int) -> _Affine | None:
 
 def _fold_pad(editor: GraphEditor, graph: ir.Graph, node: ir.Node) -> None:
     source = node.inputs[0]
-    pad = source.producer() if source is not None else None
+    widening = _widening(graph, node)
+    reader = node if widening is None else widening
+    padded = reader.inputs[0]
+    pad = padded.producer() if padded is not None else None
     rank = rank_of(source)
     if pad is None or pad.op_type != "Pad" or pad.graph is not graph or rank is None:
         return
-    added = _spatial_zero_pads(pad, rank)
+    axes = () if widening is None else _new_axes(widening, rank)
+    full = None if axes is None else _zero_pads(pad, rank - len(axes))
+    added = None if full is None else _spatial(_with_axes(full, axes or ()))
     automatic = node.attributes.get("auto_pad")
     if added is None or (automatic is not None and automatic.as_string() != "NOTSET"):
         return
@@ -239,10 +247,39 @@ def _fold_pad(editor: GraphEditor, graph: ir.Graph, node: ir.Node) -> None:
     if node.op_type == "MaxPool" and not _pool_may_pad(node, pad.inputs[0], total, spatial):
         return
     node.attributes["pads"] = ir.AttrInt64s("pads", total)
-    node.replace_input_with(0, pad.inputs[0])
+    reader.replace_input_with(0, pad.inputs[0])
+    if widening is not None:
+        sizes = known_dims(pad.inputs[0])
+        left = iter(sizes or ())
+        wide = (
+            [1 if axis in (axes or ()) else next(left) for axis in range(rank)] if sizes else None
+        )
+        widening.outputs[0].shape = None if wide is None else ir.Shape(wide)
 
 
-def _spatial_zero_pads(pad: ir.Node, rank: int) -> list[int] | None:
+def _widening(graph: ir.Graph, node: ir.Node) -> ir.Node | None:
+    """The Unsqueeze that only makes the axes of size 1 of a convolution over fewer axes."""
+    source = node.inputs[0]
+    before = source.producer() if source is not None else None
+    if (
+        before is None
+        or before.op_type != "Unsqueeze"
+        or before.domain
+        or before.graph is not graph
+    ):
+        return None
+    alone = len(before.outputs[0].uses()) == 1 and not before.outputs[0].is_graph_output()
+    return before if alone and node.op_type == "Conv" else None
+
+
+def _new_axes(widening: ir.Node, rank: int) -> tuple[int, ...] | None:
+    """The axes that an Unsqueeze to a rank makes."""
+    given = int_constant(widening.inputs[1]) if len(widening.inputs) > 1 else None
+    return None if given is None else tuple(axis % rank for axis in given)
+
+
+def _zero_pads(pad: ir.Node, rank: int) -> list[int] | None:
+    """The numbers of zeros that a Pad adds, before and after every axis."""
     mode = pad.attributes.get("mode")
     pads = int_constant(pad.inputs[1]) if len(pad.inputs) > 1 else None
     value = pad.inputs[2] if len(pad.inputs) > 2 else None
@@ -260,6 +297,20 @@ def _spatial_zero_pads(pad: ir.Node, rank: int) -> list[int] | None:
     for place, axis in enumerate(axes):
         full[axis % rank] = pads[place]
         full[rank + axis % rank] = pads[len(axes) + place]
+    return full
+
+
+def _with_axes(full: list[int], axes: tuple[int, ...]) -> list[int]:
+    """Pads with those of new axes, which are 0."""
+    half = len(full) // 2
+    before, after = iter(full[:half]), iter(full[half:])
+    places = [axis not in axes for axis in range(half + len(axes))]
+    return [next(side) if kept else 0 for side in (before, after) for kept in places]
+
+
+def _spatial(full: list[int]) -> list[int] | None:
+    """The pads of the axes of space, if batch and channels have none."""
+    rank = len(full) // 2
     if any(full[axis] or full[rank + axis] for axis in (0, 1)):
         return None
     return full[2:rank] + full[rank + 2 :]

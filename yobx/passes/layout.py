@@ -73,6 +73,21 @@ def _permutations(graph: ir.Graph) -> list[Permutation]:
     return sorted(identity_free, key=lambda p: (p[1:2] != (len(p) - 1,), p))
 
 
+def _kernel_before(value: ir.Value | None) -> bool:
+    """Whether a value is the result of a convolution, perhaps without its axes of size 1."""
+    node = None if value is None else value.producer()
+    if node is not None and node.op_type == "Squeeze" and node.inputs[0] is not None:
+        node = node.inputs[0].producer()
+    return node is not None and node.op_type in _KERNELS
+
+
+def _is_padding(node: ir.Node) -> bool:
+    """Whether a node can pad by itself, or only adds axes for convolutions that can."""
+    if node.op_type == "Unsqueeze":
+        return all(user.op_type == "Conv" for user, _ in node.outputs[0].uses())
+    return node.op_type in _PADDING
+
+
 class _Relayout:
     """One graph, one permutation."""
 
@@ -104,10 +119,8 @@ class _Relayout:
         forward: set[ir.Value] = set()
         values: dict[ir.Value, None] = {}
         for node in self.graph:
-            if transpose_perm(node) == self.inverse:
-                producer = node.inputs[0].producer() if node.inputs[0] is not None else None
-                if producer is not None and producer.op_type in _KERNELS:
-                    forward.add(node.outputs[0])
+            if transpose_perm(node) == self.inverse and _kernel_before(node.inputs[0]):
+                forward.add(node.outputs[0])
             plan = plan_flip(node, self.perm)
             if plan is None:
                 continue
@@ -166,7 +179,7 @@ class _Relayout:
         """Whether every user is a Transpose in front of an operator that pads by itself."""
         return all(
             transpose_perm(user) == self.perm
-            and all(kernel.op_type in _PADDING for kernel, _ in user.outputs[0].uses())
+            and all(_is_padding(kernel) for kernel, _ in user.outputs[0].uses())
             for user, _ in node.outputs[0].uses()
         )
 
