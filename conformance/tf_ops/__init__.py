@@ -14,6 +14,7 @@ __all__ = ["NIGHTLY", "SUBJECTS", "subject_cases"]
 #: Modules with cases.
 SUBJECTS = (
     "casts",
+    "complex_matrices",
     "complex_numbers",
     "contractions",
     "control_flow",

@@ -46,6 +46,8 @@ def systems() -> list[Case]:
                 x[:, :3], y, "compact"), (a, b), **bound),
             Case(f"least-squares-{dtype}", lambda x, y: tf.linalg.lstsq(positive(x)[:, :, :3], y,
                 l2_regularizer=0.5), (a, b), ulps=512, floor=4.0),
+            Case(f"shortest-{dtype}", lambda x, y: tf.linalg.lstsq(positive(x)[:, :2], y[:, :2]),
+                 (a, b), ulps=512, floor=4.0),
         ]  # fmt: skip
     rows.append(
         Case("inverse-2d", lambda x: tf.linalg.inv(good(x[None])[0]),

@@ -13,7 +13,7 @@ import numpy as np
 
 from yobx.xbuilder import GraphBuilder
 
-from .complex_parts import Pair, divide, multiply
+from .complex_parts import Pair, absolute, divide, multiply
 from .factorise import (
     LuFactors,
     Size,
@@ -144,14 +144,22 @@ def complex_triangular_solution(
     return _every_second(g, x, -2)
 
 
-def complex_lu(g: GraphBuilder, a: Pair, m: Size, n: Size) -> tuple[Pair, LuFactors]:
-    """Return both factors in one matrix, and what :func:`~.factorise.lu` says besides."""
+def complex_lu(
+    g: GraphBuilder, a: Pair, m: Size, n: Size, *, by_modulus: bool = False
+) -> tuple[Pair, LuFactors]:
+    """Return both factors in one matrix, and what :func:`~.factorise.lu` says besides.
+
+    A pivot is the largest by the sum of the sizes of its parts, or by its own size (Eigen).
+    """
     rows, columns = numbered(g, m), numbered(g, n)
     upright = upright_numbers(g, rows)
 
     def turn(b: GraphBuilder, j: str, states: list[str]) -> tuple[list[str], list[str]]:
         column = [column_of(b, part, j) for part in states[:2]]
-        size = b.op.Add(b.op.Abs(column[0]), b.op.Abs(column[1]))
+        if by_modulus:
+            size = absolute(b, (column[0], column[1]))
+        else:
+            size = b.op.Add(b.op.Abs(column[0]), b.op.Abs(column[1]))
         size = b.op.Where(b.op.GreaterOrEqual(rows, j), size, np.array(-1.0))
         place = b.op.ArgMax(size, axis=-1, keepdims=1)
         re, im, order = (swap_rows(b, state, j, place, rows) for state in states)

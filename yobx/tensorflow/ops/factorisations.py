@@ -14,6 +14,9 @@ from yobx.lowering.casts import cast
 from yobx.lowering.diagonals import row_minus_column, zero_like
 from yobx.lowering.layout import matrix_transpose
 from yobx.lowering.linalg import solve
+from yobx.tensorflow.ops import _complex_linalg
+from yobx.tensorflow.ops._complex import COMPLEX, with_complex
+from yobx.tensorflow.ops._complex_linalg import static_sizes
 from yobx.tensorflow.ops._op import attr, dims, out_dtype, unsupported
 from yobx.tensorflow.register import register_tf_op_converter
 from yobx.xbuilder import GraphBuilder
@@ -21,33 +24,16 @@ from yobx.xbuilder import GraphBuilder
 _PRECISE = ("float32", "float64")
 
 
-def _sizes(g: GraphBuilder, op: Any) -> tuple[int, int]:
-    """Return rows and columns of the matrices.
-
-    Raises:
-        UnsupportedAttributeError: If they are not static, or zero.
-    """
-    known = dims(g, op, 0)
-    rows, columns = known[-2:] if known else (None, None)
-    if not rows or not columns:
-        unsupported(
-            op,
-            "the loops over rows and columns need a matrix of static size above zero",
-            f"shape={list(known) if known else 'unknown'}",
-            "Fix the last two sizes of the input.",
-        )
-    return rows, columns
-
-
 def _triangle(g: GraphBuilder, x: str, *, upper: bool) -> str:
     """Return the matrices with zeros outside a triangle."""
     return str(g.op.Trilu(x, upper=int(upper)))
 
 
-@register_tf_op_converter("Qr", dtypes=_PRECISE)
+@register_tf_op_converter("Qr", dtypes=(*_PRECISE, *COMPLEX))
+@with_complex(_complex_linalg.orthogonal)
 def convert_qr(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """Orthonormal columns and an upper triangle."""
-    m, n = _sizes(g, op)
+    m, n = static_sizes(g, op)
     count = min(m, n)
     factors, taus = factorise.householder(g, op.inputs[0].name, m, n)
     width = m if bool(attr(op, "full_matrices")) else count
@@ -61,20 +47,24 @@ def convert_qr(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any
     return outputs[0]
 
 
-@register_tf_op_converter("Lu", dtypes={"T": _PRECISE, "output_idx_type": ("int32", "int64")})
+@register_tf_op_converter(
+    "Lu", dtypes={"T": (*_PRECISE, *COMPLEX), "output_idx_type": ("int32", "int64")}
+)
+@with_complex(_complex_linalg.factors)
 def convert_lu(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """Both triangular factors in one matrix, and the order of the rows."""
-    m, n = _sizes(g, op)
+    m, n = static_sizes(g, op)
     found = factorise.lu(g, op.inputs[0].name, m, n)
     g.alias(outputs[0], found.factors)
     cast(g, found.order, out_dtype(op, 1), outputs=outputs[1:2])
     return outputs[0]
 
 
-@register_tf_op_converter("SelfAdjointEigV2", dtypes=_PRECISE)
+@register_tf_op_converter("SelfAdjointEigV2", dtypes=(*_PRECISE, *COMPLEX))
+@with_complex(_complex_linalg.eigenvalues)
 def convert_eigh(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """Ascending eigenvalues, and eigenvectors as columns; the lower triangle is read."""
-    n, _ = _sizes(g, op)
+    n, _ = static_sizes(g, op)
     x = op.inputs[0].name
     below = g.op.Trilu(x, np.array(-1, np.int64), upper=0)
     whole = g.op.Add(_triangle(g, x, upper=False), matrix_transpose(g, below))
@@ -85,10 +75,11 @@ def convert_eigh(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: A
     return outputs[0]
 
 
-@register_tf_op_converter("Svd", dtypes=_PRECISE)
+@register_tf_op_converter("Svd", dtypes=(*_PRECISE, *COMPLEX))
+@with_complex(_complex_linalg.singular_values)
 def convert_svd(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """Descending singular values, and the vectors of both sides as columns."""
-    m, n = _sizes(g, op)
+    m, n = static_sizes(g, op)
     with_vectors = bool(attr(op, "compute_uv"))
     found = jacobi.svd(
         g,
@@ -105,7 +96,8 @@ def convert_svd(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: An
     return outputs[0]
 
 
-@register_tf_op_converter("TridiagonalSolve", dtypes=_PRECISE)
+@register_tf_op_converter("TridiagonalSolve", dtypes=(*_PRECISE, *COMPLEX))
+@with_complex(_complex_linalg.tridiagonal)
 def convert_tridiagonal_solve(
     g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any
 ) -> str:

@@ -13,8 +13,10 @@ from yobx.lowering.complex_matrices import embedded
 from yobx.lowering.diagonals import row_minus_column, zero_like
 from yobx.lowering.layout import matrix_transpose
 from yobx.lowering.linalg import cholesky, eliminate, identity_like, solve
+from yobx.lowering.transcendental import const
+from yobx.tensorflow.ops import _complex_linalg
 from yobx.tensorflow.ops._complex import COMPLEX, by_products, with_complex
-from yobx.tensorflow.ops._op import attr, rank, require_constant, unsupported
+from yobx.tensorflow.ops._op import attr, require_constant, unsupported
 from yobx.tensorflow.register import register_tf_op_converter
 from yobx.xbuilder import GraphBuilder
 
@@ -71,7 +73,8 @@ def convert_inverse(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op
     return _finish(g, op, solve(g, x, identity_like(g, x)), outputs)
 
 
-@register_tf_op_converter("MatrixDeterminant", dtypes=_KINDS)
+@register_tf_op_converter("MatrixDeterminant", dtypes=(*_KINDS, *COMPLEX))
+@with_complex(_complex_linalg.determinant)
 def convert_determinant(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """Determinants."""
     x = _wide(g, op, 0)
@@ -79,7 +82,8 @@ def convert_determinant(g: GraphBuilder, sts: dict[str, Any], outputs: list[str]
     return _finish(g, op, found.determinant, outputs)
 
 
-@register_tf_op_converter("LogMatrixDeterminant", dtypes=_KINDS)
+@register_tf_op_converter("LogMatrixDeterminant", dtypes=(*_KINDS, *COMPLEX))
+@with_complex(_complex_linalg.determinant)
 def convert_log_determinant(
     g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any
 ) -> str:
@@ -99,7 +103,22 @@ def convert_solve(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: 
     return _finish(g, op, solve(g, a, _wide(g, op, 1)), outputs)
 
 
-@register_tf_op_converter(("MatrixTriangularSolve", "BatchMatrixTriangularSolve"), dtypes=_KINDS)
+def complex_triangular_solve(
+    g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any
+) -> str:
+    """Solutions of linear systems of which one triangle is read."""
+    both = [pairs.parts(g, i.name) for i in op.inputs]
+    parts = [
+        _broadcast_batch(g, *(cast(g, x, np.float64) for x in part))
+        for part in zip(*both, strict=True)
+    ]
+    a, b = ((x, y) for x, y in zip(*parts, strict=True))
+    return _complex_linalg.triangular(g, a, b, op, outputs)
+
+
+@register_tf_op_converter("MatrixTriangularSolve", dtypes=(*_KINDS, *COMPLEX))
+@register_tf_op_converter("BatchMatrixTriangularSolve", dtypes=_KINDS)
+@with_complex(complex_triangular_solve)
 def convert_triangular_solve(
     g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any
 ) -> str:
@@ -130,28 +149,46 @@ def _broadcast_batch(g: GraphBuilder, a: str, b: str) -> tuple[str, str]:
     return grown[0], grown[1]
 
 
-@register_tf_op_converter(("Cholesky", "BatchCholesky"), dtypes=_KINDS)
+@register_tf_op_converter("Cholesky", dtypes=(*_KINDS, *COMPLEX))
+@register_tf_op_converter("BatchCholesky", dtypes=_KINDS)
+@with_complex(_complex_linalg.cholesky)
 def convert_cholesky(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """Lower triangular factors of positive definite matrices."""
     return _finish(g, op, cholesky(g, _wide(g, op, 0)), outputs)
 
 
-@register_tf_op_converter("MatrixSolveLs", dtypes=_PRECISE)
+@register_tf_op_converter("MatrixSolveLs", dtypes=(*_PRECISE, *COMPLEX))
 def convert_solve_ls(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """Least squares by the normal equations, which is what ``fast=True`` means."""
     if not bool(attr(op, "fast")):
         unsupported(
             op, "only fast=True is supported", "fast=False", "Use tf.linalg.lstsq(fast=True)."
         )
-    a, b = op.inputs[0].name, op.inputs[1].name
-    turned = matrix_transpose(g, a, rank(g, op, 0))
     weight = float(require_constant(g, op, 2, "l2_regularizer"))
-    gram = g.op.MatMul(turned, a)
+    shape = op.inputs[0].shape
+    rows, columns = shape[-2:] if shape.rank else (None, None)
+    wide = rows is not None and columns is not None and rows < columns
+    if not op.inputs[0].dtype.is_complex:
+        found = _least_squares(g, op.inputs[0].name, op.inputs[1].name, weight, wide=wide)
+        return _finish(g, op, found, outputs)
+    a, b = ([cast(g, x, np.float64) for x in pairs.parts(g, i.name)] for i in op.inputs[:2])
+    table = embedded(g, (a[0], a[1]))
+    found = _least_squares(g, table, str(g.op.Concat(*b, axis=-2)), weight, wide=wide)
+    kind = op.outputs[0].dtype.real_dtype.as_numpy_dtype
+    real, imaginary = g.op.Split(found, axis=-2, num_outputs=2, outputs=2)
+    return pairs.pack(g, cast(g, real, kind), cast(g, imaginary, kind), outputs[:1])
+
+
+def _least_squares(g: GraphBuilder, a: str, b: str, weight: float, *, wide: bool) -> str:
+    """The ``x`` for which ``a @ x`` is nearest to ``b``; of many, the shortest."""
+    turned = matrix_transpose(g, a)
+    gram = g.op.MatMul(*((a, turned) if wide else (turned, a)))
     if weight:
         unit = identity_like(g, gram)
-        scaled = g.op.Mul(unit, np.array(weight, op.outputs[0].dtype.as_numpy_dtype))
-        gram = g.op.Add(gram, scaled)
-    return _finish(g, op, solve(g, gram, g.op.MatMul(turned, b)), outputs)
+        gram = g.op.Add(gram, g.op.Mul(unit, const(g, unit, weight)))
+    if wide:
+        return str(g.op.MatMul(turned, solve(g, gram, b)))
+    return solve(g, gram, str(g.op.MatMul(turned, b)))
 
 
 @register_tf_op_converter("TridiagonalMatMul", dtypes=(*_PRECISE, *COMPLEX))
