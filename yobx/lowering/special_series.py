@@ -94,7 +94,9 @@ def igamma(g: GraphBuilder, a: str, x: str, *, upper: bool) -> str:
     value = g.op.Where(near, first, g.op.Sub(_ONE, other))
     endless = g.op.And(valid, g.op.IsInf(x))
     value = g.op.Where(endless, _number(0 if upper else 1), value)
-    heavy = g.op.And(g.op.And(valid, g.op.IsInf(a)), g.op.Less(x, _number(np.inf)))
+    heavy = g.op.And(valid, g.op.IsInf(a))  # neither is 1 where both are infinite
+    if upper:
+        heavy = g.op.And(heavy, g.op.Less(x, _number(np.inf)))
     value = g.op.Where(heavy, _number(1 if upper else 0), value)
     value = g.op.Where(valid, value, _number(np.nan))
     if upper:

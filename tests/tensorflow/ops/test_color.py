@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
 import tensorflow as tf
 
+from tests.tensorflow.helpers import run
 from yobx.tensorflow import to_onnx
 from yobx.verification.runner import Session
 
@@ -36,3 +40,19 @@ def test_a_turned_hue_keeps_the_extremes_of_a_color(delta: float) -> None:
     np.testing.assert_array_equal(got.max(-1), x.max(-1))
     np.testing.assert_array_equal(got.min(-1), x.min(-1))
     np.testing.assert_array_equal(got, want)
+
+
+ODD: dict[str, Callable[[Any], Any]] = {
+    "hue": lambda x: tf.image.adjust_hue(x, 0.2),
+    "hue back": lambda x: tf.image.adjust_hue(x, -0.7),
+    "saturation": lambda x: tf.image.adjust_saturation(x, 0.5),
+    "more saturation": lambda x: tf.image.adjust_saturation(x, 3.0),
+}
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_pixels_that_are_no_numbers(name: str) -> None:
+    parts = (np.nan, np.inf, -np.inf, 0.1, 0.5)
+    x = np.array([[[a, b, c]] for a in parts for b in parts for c in parts], np.float32)
+    (got,) = run(to_onnx(tf.function(ODD[name]), (x,)), x)
+    np.testing.assert_allclose(got, ODD[name](tf.constant(x)).numpy(), rtol=1e-6, atol=1e-7)

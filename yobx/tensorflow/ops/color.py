@@ -21,11 +21,22 @@ def _channels(g: GraphBuilder, x: str) -> tuple[str, str, str]:
     return red, green, blue
 
 
-def _to_hsv(g: GraphBuilder, x: str) -> tuple[str, str, str]:
-    """Return hue, saturation and value, each with a last axis of 1."""
+def _extremes(g: GraphBuilder, x: str) -> tuple[str, str]:
+    """Return the largest and the smallest channel, compared from the last one on as C++ does.
+
+    It shows where one is NaN: the one compared with it is kept.
+    """
     red, green, blue = _channels(g, x)
-    value = legal(g).ReduceMax(x, _LAST, keepdims=1)
-    spread = legal(g).Sub(value, legal(g).ReduceMin(x, _LAST, keepdims=1))
+    most = g.op.Where(g.op.Less(green, blue), blue, green)
+    most = g.op.Where(g.op.Less(red, most), most, red)
+    least = g.op.Where(g.op.Less(blue, green), blue, green)
+    return str(most), str(g.op.Where(g.op.Less(least, red), least, red))
+
+
+def _to_hsv(g: GraphBuilder, x: str, value: str, least: str) -> tuple[str, str, str]:
+    """Return hue, saturation and value, each with a last axis of 1, from the extreme channels."""
+    red, green, blue = _channels(g, x)
+    spread = legal(g).Sub(value, least)
     zero, one = const(g, x, 0), const(g, x, 1)
     saturation = legal(g).Where(legal(g).Greater(value, zero), legal(g).Div(spread, value), zero)
     norm = legal(g).Div(const(g, x, 1.0 / 6.0), spread)
@@ -61,7 +72,11 @@ def _to_rgb(g: GraphBuilder, hue: str, saturation: str, value: str) -> str:
 @register_tf_op_converter("RGBToHSV", dtypes=FLOATS)
 def convert_to_hsv(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """Red, green, blue as hue, saturation, value."""
-    parts = _to_hsv(g, op.inputs[0].name)
+    x = op.inputs[0].name
+    most, least = (
+        str(emit(x, _LAST, keepdims=1)) for emit in (legal(g).ReduceMax, legal(g).ReduceMin)
+    )
+    parts = _to_hsv(g, x, most, least)
     return str(g.op.Concat(*parts, axis=-1, outputs=outputs[:1], name=op.name))
 
 
@@ -86,31 +101,45 @@ def convert_contrast(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], o
 def convert_saturation(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """Saturation scaled and kept within 0 and 1."""
     x = cast(g, op.inputs[0].name, np.float32)
-    hue, saturation, value = _to_hsv(g, x)
-    scaled = g.op.Clip(g.op.Mul(saturation, op.inputs[1].name), np.float32(0), np.float32(1))
-    image = _to_rgb(g, hue, scaled, value)
+    hue, saturation, value = _to_hsv(g, x, *_extremes(g, x))
+    scaled = g.op.Mul(saturation, op.inputs[1].name)
+    # limits replace NaN in TensorFlow: without a hue, every channel is the darkest
+    scaled = g.op.Where(g.op.IsNaN(scaled), np.float32(0), scaled)
+    scaled = g.op.Clip(scaled, np.float32(0), np.float32(1))
+    lost = g.op.Or(g.op.IsNaN(hue), g.op.IsInf(value))
+    image = _to_rgb(g, str(g.op.Where(lost, np.float32(0), hue)), scaled, value)
+    darkest = g.op.Sub(value, g.op.Mul(scaled, value))
+    image = str(g.op.Where(lost, darkest, image))
     return cast(g, image, op.outputs[0].dtype.as_numpy_dtype, outputs=outputs[:1])
 
 
-def _hue_in_sixths(g: GraphBuilder, x: str, least: str, spread: str) -> str:
-    """Return the hue between 0 and 6: how far the middle channel is between the two others."""
+def _hue_in_sixths(g: GraphBuilder, x: str) -> tuple[str, str, str]:
+    """Return the hue between 0 and 6, the largest channel and the smallest.
+
+    The hue is how far the middle channel is between the two others. Comparisons are those of
+    TensorFlow one by one, so that NaN ends up where it does there.
+    """
     red, green, blue = _channels(g, x)
     one = np.float32(1)
-    low, high = g.op.Min(red, green), g.op.Max(red, green)
-    middle = g.op.Max(low, g.op.Min(high, blue))
-    colored = g.op.Greater(spread, np.float32(0))
-    up = g.op.Div(g.op.Sub(middle, least), g.op.Where(colored, spread, one))
+    is_green = g.op.Less(red, green)
+    low, high = g.op.Where(is_green, red, green), g.op.Where(is_green, green, red)
+    is_last, is_first = g.op.Less(blue, low), g.op.Greater(blue, high)
+    is_middle = g.op.Not(g.op.Or(is_last, is_first))
+    middle = g.op.Where(is_middle, blue, g.op.Where(is_last, low, high))
+    least, most = g.op.Where(is_last, blue, low), g.op.Where(is_first, blue, high)
+    flat = g.op.Equal(most, least)
+    up = g.op.Div(g.op.Sub(middle, least), g.op.Where(flat, one, g.op.Sub(most, least)))
     down = g.op.Sub(one, up)
 
     def at(start: float, part: str) -> Any:
         return g.op.Add(part, np.float32(start))
 
-    greener = g.op.Where(g.op.Greater(blue, green), at(3, down), at(2, up))
-    greener = g.op.Where(g.op.Less(blue, red), at(1, down), greener)
-    redder = g.op.Where(g.op.Greater(blue, red), at(4, up), at(5, down))
-    redder = g.op.Where(g.op.Less(blue, green), up, redder)
-    hue = g.op.Where(g.op.Less(red, green), greener, redder)
-    return str(g.op.Where(colored, hue, np.float32(0)))
+    greener = g.op.Where(is_first, at(3, down), at(2, up))
+    greener = g.op.Where(is_last, at(1, down), greener)
+    redder = g.op.Where(is_first, at(4, up), at(5, down))
+    redder = g.op.Where(is_last, up, redder)
+    hue = g.op.Where(is_green, greener, redder)
+    return str(g.op.Where(flat, np.float32(0), hue)), str(most), str(least)
 
 
 @register_tf_op_converter("AdjustHue", dtypes=("float16", "float32"))
@@ -122,13 +151,13 @@ def convert_hue(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: An
     """
     x = cast(g, op.inputs[0].name, np.float32)
     six = np.float32(6)
-    most = g.op.ReduceMax(x, _LAST, keepdims=1)
-    least = g.op.ReduceMin(x, _LAST, keepdims=1)
+    hue, most, least = _hue_in_sixths(g, x)
     spread = g.op.Sub(most, least)
-    turned = g.op.Add(_hue_in_sixths(g, x, least, spread), g.op.Mul(op.inputs[1].name, six))
+    turned = g.op.Add(hue, g.op.Mul(op.inputs[1].name, six))
     turned = g.op.Sub(turned, g.op.Mul(g.op.Floor(g.op.Div(turned, six)), six))
-    turned = g.op.Where(g.op.Less(turned, six), turned, np.float32(0))
-    sector = g.op.Floor(turned)
+    turned = g.op.Where(g.op.GreaterOrEqual(turned, six), np.float32(0), turned)
+    # no hue is the last sixth
+    sector = g.op.Where(g.op.IsNaN(turned), np.float32(5), g.op.Floor(turned))
     up = g.op.Sub(turned, sector)
     half = g.op.Mul(sector, np.float32(0.5))
     odd = g.op.Greater(half, g.op.Floor(half))
