@@ -56,7 +56,10 @@ def line_that_raised(error: BaseException) -> str:
     # The user's own files, before packages that are built on the frameworks.
     for path, frame in sorted(foreign, key=lambda found: _INSTALLED in found[0].parts):
         return f"{_shown(path)}:{frame.lineno}, in {frame.name}"
-    return ""
+    # What fails while JAX lowers an operation is caused by where the operation was made.
+    cause = error.__cause__
+    made = cause is not None and type(cause).__name__ == "JaxStackTraceBeforeTransformation"
+    return line_that_raised(cause) if cause is not None and made else ""
 
 
 def _is_library(path: Path) -> bool:

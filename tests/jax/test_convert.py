@@ -15,7 +15,7 @@ import pytest
 from jax import export
 
 from tests.stablehlo.jax_cases import normal, operators, run
-from yobx.errors import ArgumentError, TraceError
+from yobx.errors import ArgumentError, TraceError, UnsupportedDtypeError
 from yobx.jax import to_onnx
 
 
@@ -301,3 +301,38 @@ def test_tensorflow_is_not_needed() -> None:
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
     assert result.stdout.strip() == "Sin"
+
+
+@pytest.mark.parametrize(
+    ("name", "advice"),
+    [
+        ("int2", "Try target_opset=25, or another type."),
+        ("uint2", "Try target_opset=25, or another type."),
+        ("float4_e2m1fn", "Try target_opset=23, or another type."),
+        ("float8_e3m4", "Try another type."),
+    ],
+)
+def test_a_type_that_the_opset_does_not_have(name, advice):
+    def narrow(x):
+        return x.astype(getattr(jnp, name)).astype(jnp.float32)
+
+    with pytest.raises(UnsupportedDtypeError) as caught:
+        to_onnx(narrow, (np.ones((2, 3), np.float32),))
+    told = str(caught.value)
+    assert told.startswith(
+        f"A value has a type that opset 21 of ONNX has. Received: {name}, of stablehlo.convert at "
+    )
+    assert f"{Path(__file__).name}:" in told
+    assert told.endswith(advice)
+    with pytest.raises(UnsupportedDtypeError, match=f"Received: {name}, of an input"):
+        to_onnx(lambda x: x.astype(jnp.float32), (jnp.zeros(3, getattr(jnp, name)),))
+
+
+def test_an_error_of_lowering_names_the_line_of_the_operation():
+    def called_back(x):
+        return jax.pure_callback(np.negative, jax.ShapeDtypeStruct(x.shape, x.dtype), x)
+
+    with pytest.raises(TraceError) as caught:
+        to_onnx(called_back, (np.ones((2, 3), np.float32),), dynamic_shapes=({0: "n"},))
+    assert f"{Path(__file__).name}:" in str(caught.value)
+    assert ", in called_back. The sizes n are symbolic" in str(caught.value)

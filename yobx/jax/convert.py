@@ -26,6 +26,7 @@ from yobx.lowering.opsets import DEFAULT_OPSET
 from yobx.onnx_optim.tensor_type import tensor_type, to_numpy
 from yobx.places import line_that_raised
 from yobx.stablehlo.convert import convert_module
+from yobx.stablehlo.element_types import refuse_unknown_type
 from yobx.stablehlo.registry import PARAMETERS
 from yobx.xbuilder import GraphBuilder
 from yobx.xbuilder.converters import misfit_of
@@ -108,6 +109,8 @@ def to_onnx(
     refuse_unknown_names(extra_converters or (), program.module)
     if verbose and program.is_sharded:
         progress.note("shardings are left out: an ONNX model runs on one device.")
+    for aval in program.avals:
+        refuse_unknown_type(np.dtype(aval.dtype), g.opset(""))
     with progress.stage("converting"):
         inputs = _declare_all(g, traced)
         kept = [inputs[i]() for i in program.kept]

@@ -25,6 +25,7 @@ from yobx.xbuilder.converters import place_of
 
 from . import ir
 from .dims import known_values
+from .element_types import has_type, refuse_unknown_type
 from .floor_division import mark_floor_division
 from .fusion import fuse
 from .markers import stays_whole
@@ -70,7 +71,7 @@ def convert_module(
         UnsupportedOpError: Some operations have no converter; all of them are listed.
     """
     converters = _prepare(module, extra_converters)
-    converters.check_supported()
+    converters.check_supported(g.opset(""))
     scope = Scope(g, (g,), converters)
     arguments = [
         tuple(full_tensor(name, part_type(argument.tensor)) for name in names)
@@ -174,10 +175,19 @@ class _Converters:
         dtype = operation.operands[0].tensor.dtype
         return not stays_whole(operation.name.rpartition(".")[2], tensor_type(dtype), opset)
 
-    def check_supported(self) -> None:
-        """Raise one error that lists every reachable operation without a converter."""
+    def check_supported(self, opset: int) -> None:
+        """Raise one error that lists every reachable operation without a converter.
+
+        Raises:
+            UnsupportedOpError: If there are such operations.
+            UnsupportedDtypeError: If a value has a type that the opset does not have.
+        """
         missing = list(self._missing(self.module.main.body, set(), _NOWHERE))
         if not missing:
+            for operation in self.reachable(self.module.main.body, set()):
+                for value in operation.results:
+                    if value.type is not None and not has_type(value.type.dtype, opset):
+                        refuse_unknown_type(value.type.dtype, opset, occurrence(operation))
             return
         lines = [
             f"  {m.op_type} at {m.layer or '?'} {m.detail}{WITHOUT_CONVERTER.get(m.op_type, '')}"
