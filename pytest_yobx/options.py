@@ -16,13 +16,30 @@ from typing import Any
 
 import pytest
 
-__all__ = ["ONE_EACH", "OPTIONS", "Option", "Settings", "check_keywords", "read_settings", "table"]
+__all__ = [
+    "MEANINGS",
+    "ONE_EACH",
+    "OPTIONS",
+    "Option",
+    "Settings",
+    "check_keywords",
+    "read_settings",
+    "table",
+]
 
 _NOT_SETTABLE = frozenset({"root", "active"})
 #: What a marker or a flag may give several of, one test each.
 ONE_EACH = ("target_opset", "seed", "precision")
 BINDINGS = ("primes", "primes2", "ones")
-_LABELS = (*BINDINGS, "zeros", "sample")
+#: What the names of bindings mean, for the head of a run.
+MEANINGS = {
+    "primes": "every symbol another prime",
+    "primes2": "other primes",
+    "ones": "1 everywhere",
+    "zeros": "an empty batch",
+    "sample": "sizes as given",
+}
+_LABELS = tuple(MEANINGS)
 
 
 def _list(text: str) -> tuple[str, ...]:
@@ -169,7 +186,8 @@ OPTIONS = (
         "bindings",
         _bindings,
         ",".join(BINDINGS),
-        "sizes to try, one test each: labels, or B=7,S=11;B=1,S=1",
+        f"sizes to try, one test each: {', '.join(f'{k} ({v})' for k, v in MEANINGS.items())}, or "
+        "B=7,S=11;B=1,S=1",
         "LIST",
     ),
     Option("seed", _seeds, "0", "seeds of inputs and resizing, one test each: 0,1,2", "LIST"),

@@ -60,6 +60,18 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(_CrashedWorkers(config), "yobx-crashed-workers")
 
 
+def pytest_report_header(config: pytest.Config) -> str | None:
+    """What the words of the table at the end mean."""
+    settings = collection.settings_of(config)
+    if not settings.active:
+        return None
+    known = [b for b in settings.bindings if isinstance(b, str)]
+    sizes = ", ".join(f"{name}: {options.MEANINGS[name]}" for name in known)
+    return (
+        f"yobx: sizes of a run ({sizes or 'as asked for'}); budget: error / what rounding explains"
+    )
+
+
 class _Recorder:
     """Gathers results in the process that shows them."""
 

@@ -19,7 +19,19 @@ from yobx.__main__ import main
 FENCE = re.compile(r"^( *)```(\w+)\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 PAGES = [page for page in PAGES if "_build" not in page.parts and "generated" not in page.parts]
-EXECUTED = [ROOT / "README.md", ROOT / "docs" / "tutorial" / "first_model.md"]
+EXECUTED = [
+    ROOT / "README.md",
+    *(
+        ROOT / "docs" / name
+        for name in (
+            "tutorial/first_model.md",
+            "how-to/dynamic_axes.md",
+            "how-to/large_models.md",
+            "how-to/add_an_operation.md",
+            "explanation/checking.md",
+        )
+    ),
+]
 
 
 def _name(page: Path) -> str:
@@ -52,7 +64,7 @@ def test_blocks_run_in_order(
                     code = main(shlex.split(line)[1:])
                     assert code == 0, f"{line}\n{capsys.readouterr()}"
                     ran += 1
-    assert ran >= 5
+    assert ran
 
 
 @pytest.mark.parametrize("page", PAGES, ids=_name)

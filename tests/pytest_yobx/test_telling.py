@@ -141,3 +141,11 @@ def test_the_line_of_a_failure_names_what_was_received_and_the_rule(pytester):
         "-> size; model fake: test_binding",
         "import: model='none.onnx' — no such file; model none.onnx: test_path",
     ]
+
+
+def test_the_head_of_a_run_explains_the_words_of_its_table(pytester):
+    write_repository(pytester, [])
+    words = "yobx: sizes of a run (primes: every symbol another prime, ones: 1 everywhere); "
+    result = run(pytester, "--yobx", "--yobx-bindings", "primes,ones", "--collect-only")
+    assert any(line.startswith(words) for line in result.stdout.lines)
+    assert "yobx: sizes" not in str(run(pytester, "--collect-only").stdout)
