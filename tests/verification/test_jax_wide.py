@@ -134,6 +134,23 @@ def test_right_conversions_pass(name: str) -> None:
     assert report.passed, report.text()
 
 
+GAMMA = RNG.uniform(0.1, 9.0, (40, 11)).astype(np.float16)
+
+
+@pytest.mark.parametrize(
+    ("function", "args", "kwargs"),
+    [
+        (special.gamma, (jnp.asarray(GAMMA),), {}),
+        (lambda tree: special.gamma(tree["x"]), ({"x": jnp.asarray(GAMMA)},), {}),
+        (lambda *, x: {"y": special.gamma(x)}, (), {"x": jnp.asarray(GAMMA)}),
+    ],
+)
+def test_what_is_off_in_16_bits_is_told(function: Any, args: Any, kwargs: Any) -> None:
+    report = check_conversion(function, args, kwargs=kwargs)
+    assert report.passed, report.text()
+    assert ACQUITTED in report.text()
+
+
 def _normalised(x: Any) -> Any:
     spread = x.var(1, keepdims=True) * 1e-3
     return (x - x.mean(1, keepdims=True)) * lax.rsqrt(spread + 1e-3) * 1e-2 + 9

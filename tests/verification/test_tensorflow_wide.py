@@ -188,6 +188,12 @@ def test_a_kernel_that_is_off_is_told(name: str) -> None:
     assert ACQUITTED in report.text()
 
 
+def test_keywords_are_inputs_of_it_too() -> None:
+    report = check_conversion(lambda *, x: _spence(x), (), kwargs={"x": X})
+    assert report.passed, report.text()
+    assert ACQUITTED in report.text()
+
+
 def test_a_keras_model_passes() -> None:
     layers = [keras.layers.Dense(4, "softplus"), keras.layers.BatchNormalization()]
     model = keras.Sequential([keras.Input((4,)), *layers, keras.layers.Lambda(_spence)])

@@ -15,6 +15,8 @@ from yobx.verification.sources import (
     Origin,
     Source,
     TracedSource,
+    WideRun,
+    WideSource,
 )
 
 __all__ = ["KeywordSource"]
@@ -79,6 +81,13 @@ class KeywordSource:
             return frozenset()
         options = {**options, "kwargs": keywords}
         return self._source.narrow_values(tuple(positional), options, values)
+
+    def run_in_float64(self, args: tuple[Any, ...], options: Mapping[str, Any]) -> WideRun | None:
+        """Outputs of the source proper in float64, where it knows how."""
+        *positional, keywords = args
+        if not isinstance(self._source, WideSource):
+            return None
+        return self._source.run_in_float64(tuple(positional), {**options, "kwargs": keywords})
 
     def user_line(self, origin: Origin, args: tuple[Any, ...], options: Mapping[str, Any]) -> str:
         """The user's line, where the source knows it."""

@@ -20,6 +20,8 @@ from yobx.verification.sources import (
     Origin,
     Source,
     TracedSource,
+    WideRun,
+    WideSource,
 )
 
 __all__ = ["FlatSource"]
@@ -110,6 +112,12 @@ class FlatSource:
             return None
         positional, options = self._with_keywords(args, options)
         return self._source.run_with_factors(positional, options, values, factor)
+
+    def run_in_float64(self, args: tuple[Any, ...], options: Mapping[str, Any]) -> WideRun | None:
+        """Outputs of the source proper in float64, where it knows how."""
+        if not isinstance(self._source, WideSource):
+            return None
+        return self._source.run_in_float64(*self._with_keywords(args, options))
 
     def user_line(self, origin: Origin, args: tuple[Any, ...], options: Mapping[str, Any]) -> str:
         """The user's line, where the source knows it."""
