@@ -6,10 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 import keras
+import numpy as np
 import pytest
 import tensorflow as tf
 
-from tests.tensorflow.helpers import dims
+from tests.tensorflow.helpers import agree, data, dims
 from yobx.tensorflow import to_onnx
 
 LAYERS = keras.layers
@@ -80,3 +81,36 @@ def test_layers(
     names = {0: "b"} | {i: s for i, s in enumerate(sizes, 1) if isinstance(s, str)}
     onx = to_onnx(keras.Model(inputs, layer()(inputs)), dynamic_shapes=(names,))
     assert dims(onx.graph.output[0]) == wanted
+
+
+def _cropped(fraction: float) -> Function:
+    return lambda x: tf.image.central_crop(x[..., None], fraction)
+
+
+@pytest.mark.parametrize(
+    ("name", "function", "wanted"),
+    [
+        ("half", _cropped(0.5), ["b - 2*(b//4)", "n - 2*(n//4)", 1]),
+        ("three eighths", _cropped(0.375), ["b - 2*(5*b//16)", "n - 2*(5*n//16)", 1]),
+        ("bins", lambda x: tf.math.bincount(tf.cast(x, tf.int32), None, 5, 5, axis=-1), ["b", 5]),
+    ],
+)
+def test_sizes_that_are_computed_from_data_or_floats(
+    name: str, function: Function, wanted: list[int | str]
+) -> None:
+    signature = [tf.TensorSpec((None, None), tf.float32)]
+    traced = tf.function(function, input_signature=signature, autograph=False)
+    onx = to_onnx(traced, dynamic_shapes=({0: "b", 1: "n"},))
+    assert dims(onx.graph.output[0]) == wanted
+    for shape in ((7, 13), (1, 1), (2, 64), (5, 3), (31, 9)):
+        feed = np.abs(data(*shape)) * 4
+        agree(onx, [traced(feed)], feed)
+
+
+def test_fractions_that_float64_rounds_stay_as_they_are() -> None:
+    signature = [tf.TensorSpec((None, None), tf.float32)]
+    traced = tf.function(_cropped(0.3), input_signature=signature, autograph=False)
+    onx = to_onnx(traced, dynamic_shapes=({0: "b", 1: "n"},))
+    for shape in ((7, 13), (10, 20), (100, 1000)):
+        feed = data(*shape)
+        agree(onx, [traced(feed)], feed)

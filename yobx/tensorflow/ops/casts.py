@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from yobx.lowering.casts import convert
+from yobx.lowering.casts import cast, convert, to_int64
 from yobx.lowering.dtypes import numpy_dtype
 from yobx.lowering.float_bits import from_bits, to_bits, unsigned
 from yobx.lowering.legalise import legal
 from yobx.tensorflow.ops import _complex
 from yobx.tensorflow.ops._complex import COMPLEX, with_complex
+from yobx.tensorflow.ops._exact_sizes import exact_fraction
 from yobx.tensorflow.ops._op import BOOL, NUMBERS, out_dtype
 from yobx.tensorflow.register import register_tf_op_converter
 from yobx.xbuilder import GraphBuilder
@@ -57,6 +58,15 @@ def _complex_cast(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: 
 @with_complex(_complex_cast)
 def convert_cast(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """Conversion of values; ``Truncate`` drops the low bits of the mantissa instead of rounding."""
+    if op.inputs[0].dtype.name == "float64" and op.outputs[0].dtype.name in ("int32", "int64"):
+        found = exact_fraction(op.inputs[0])
+        if found is not None:
+            size, times, by = found
+            whole = to_int64(g, size.name) if times > 1 else size.name
+            kind = numpy_dtype(g.get_type(whole))
+            whole = g.op.Mul(whole, np.array(times, kind)) if times > 1 else whole
+            whole = g.op.Div(whole, np.array(by, kind)) if by > 1 else whole
+            return cast(g, whole, out_dtype(op), outputs=outputs[:1])
     x, wanted = op.inputs[0].name, out_dtype(op)
     if g.get_type(x) == wanted:
         g.alias(outputs[0], x)

@@ -28,6 +28,7 @@ from yobx.tensorflow.ops._op import (
     rank,
     unsupported,
 )
+from yobx.tensorflow.ops.sort import number_of_bins
 from yobx.tensorflow.register import register_tf_op_converter
 from yobx.xbuilder import GraphBuilder
 
@@ -104,7 +105,8 @@ def convert_ragged_bincount(
     g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any
 ) -> str:
     """Occurrences (or weights) of each number in each row of a ragged tensor."""
-    splits, values, size = (shapes.vector(g, i.name) for i in op.inputs[:3])
+    splits, values = (shapes.vector(g, i.name) for i in op.inputs[:2])
+    size = number_of_bins(g, op.inputs[2])
     inside = g.op.And(g.op.GreaterOrEqual(values, np.array(0, np.int64)), g.op.Less(values, size))
     # What is outside falls into a column that is cut off.
     column = g.op.Unsqueeze(g.op.Where(inside, values, size), _ONE)

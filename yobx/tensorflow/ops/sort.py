@@ -12,6 +12,7 @@ from yobx.lowering.casts import cast, to_int64
 from yobx.lowering.gather import gather
 from yobx.lowering.legalise import legal
 from yobx.lowering.scatter import scatter_nd
+from yobx.tensorflow.ops._exact_sizes import limited_size
 from yobx.tensorflow.ops._op import (
     ALL,
     FLOATS,
@@ -138,10 +139,16 @@ def convert_bucketize(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], 
     return str(g.op.Identity(count, outputs=outputs[:1], name=op.name))
 
 
+def number_of_bins(g: GraphBuilder, tensor: Any) -> Any:
+    """Return the number of bins of a count, int64 of shape `(1,)`."""
+    known = limited_size(tensor)
+    return shapes.vector(g, tensor.name) if known is None else np.array([known], np.int64)
+
+
 @register_tf_op_converter(("Bincount", "DenseBincount"), dtypes=(*FLOATS, *INTS, *UINTS))
 def convert_bincount(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """Occurrences (or weights) of each number, of each row if there are rows."""
-    values, size = op.inputs[0].name, shapes.vector(g, op.inputs[1].name)
+    values, size = op.inputs[0].name, number_of_bins(g, op.inputs[1])
     n = rank(g, op, 0) if op.type == "DenseBincount" else 1
     flat = shapes.vector(g, values)
     inside = g.op.And(g.op.GreaterOrEqual(flat, _ZERO), g.op.Less(flat, size))
