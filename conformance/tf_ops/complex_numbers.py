@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import tensorflow as tf
 from tensorflow.compiler.tf2xla.python.xla import dynamic_update_slice
 
@@ -90,7 +91,24 @@ REDUCED: tuple[tuple[str, Inputs, Inputs], ...] = (
     *((f"UnsortedSegment{kind}", {"data": ROWS, "segment_ids": MIXED, "num_segments": 4}, {})
       for kind in ("Sum", "Prod")),
 )  # fmt: skip
+BITS = Arg("float32", ("n", 3), values=(0.0, -0.0, 1.5, -2.75, 3e20, -np.inf, 1e-7))
+WHOLE: Inputs = {"options": {"bindings": EMPTY, "dynamic": True}}
 BAND: Inputs = {k: Arg("float32", ("n", 1, 4)) for k in ("superdiag", "maindiag", "subdiag")}
+
+
+def bits(kind: str) -> Iterator[Row]:
+    """Yield the rows of bits read as another type."""
+    for to in ("float32", "int32", "int64", "float64", "int16", "uint8", *KINDS):
+        if (kind, to) != ("complex64", "complex128"):
+            yield _row("Bitcast", {"input": BITS}, {"type": to}, kind, to, **WHOLE)
+    if kind == "complex64":
+        yield _row("Bitcast", {"input": Arg("float32", ("n", 3, 2))}, {"type": "complex128"}, kind,
+                   "complex128", **WHOLE)  # fmt: skip
+    for own, size in (("float32", 2), ("int64", 1), ("int16", 4), ("float64", 1), ("uint8", 8)):
+        count = size * (2 if kind == "complex128" else 1)
+        shape = ("n", 3) if count == 1 else ("n", 3, count)
+        yield Row("Bitcast", {"input": Arg(own, shape)}, {"type": kind}, tag=f"{own}-{kind}",
+                  only=(), vary=(), **WHOLE)  # fmt: skip
 
 
 def rows() -> Iterator[Row]:
@@ -120,6 +138,7 @@ def rows() -> Iterator[Row]:
             plain = op_type.endswith("V2")
             reference = getattr(tf.raw_ops, f"Unsorted{op_type[:-2]}") if plain else None
             yield _row(op_type, inputs, attrs, kind, f"{i}", reference=reference, **SUMS)
+        yield from bits(kind)
         yield _row("TridiagonalMatMul", {**BAND, "rhs": Arg("float32", ("n", 4, 2))}, {}, kind, "",
                    **SUMS)  # fmt: skip
 
