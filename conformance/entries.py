@@ -101,7 +101,8 @@ def numbers(*shape: int, seed: int = 0) -> NDArray[Any]:
 
 
 #: Bindings without small sizes: where a window is larger than the image TensorFlow gives an empty
-#: one, or ends its process, and onnxruntime refuses.
+#: one, or ends its process, and onnxruntime refuses, or gives one window of what there is: where
+#: the image lacks less than a stride, it rounds a negative quotient towards zero, not down.
 LARGE: dict[str, Any] = {"bindings": ("primes", {"batch": 1})}
 
 
