@@ -18,6 +18,7 @@ from tests.verification.models import (
     weight,
 )
 from yobx.verification import check_conversion, tolerances
+from yobx.verification import sensitivity as sensitivity_module
 from yobx.verification.comparison import compare
 from yobx.verification.error_classes import classify
 from yobx.verification.inner_values import collector
@@ -513,3 +514,31 @@ def test_a_fourier_transform_is_as_exact_as_the_norm_of_what_goes_in(size, kind)
         scale = 1.0 / size if kind == "inverse" else 1.0
         off[0, 1, 0] += 6e-7 * np.log2(size) * np.linalg.norm(wide[0]) * scale
         assert compare("y", clean["y"], off.astype(np.float32), allowed).failed
+
+
+def test_a_loop_that_noise_never_ends_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Newton's root, until its square is the number itself."""
+    text = """<ir_version: 10, opset_import: ["" : 21]>
+    g (float[3] x) => (float[3] y) {
+        go = Constant<value = bool {1}>()
+        y = Loop(, go, x)<body = b (int64 i, bool c, float[3] v) => (bool d, float[3] w) {
+            two = Constant<value = float {2.0}>()
+            q = Div(x, v)
+            s = Add(v, q)
+            w = Div(s, two)
+            p = Mul(w, w)
+            m = Sub(p, x)
+            z = Abs(m)
+            most = ReduceMax<keepdims = 0>(z)
+            least = Constant<value = float {1e-9}>()
+            d = Greater(most, least)
+        }>
+    }"""
+    monkeypatch.setattr(sensitivity_module, "_LONGEST", 1.0)
+    report = check_conversion(
+        onnx.parser.parse_model(text),
+        (np.array([4.0, 9.0, 16.0], np.float32),),
+        reference=np.sqrt,
+    )
+    assert report.passed, report.text()
+    assert any("could not be measured" in note for note in report.notes)

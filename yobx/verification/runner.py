@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ctypes
 import tempfile
-from collections.abc import Mapping, Sequence
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -170,37 +172,61 @@ class Session:
         return list(self._types)
 
     def run(
-        self, feeds: Mapping[str, NDArray[Any]], names: Sequence[str] | None = None
+        self,
+        feeds: Mapping[str, NDArray[Any]],
+        names: Sequence[str] | None = None,
+        *,
+        seconds: float | None = None,
     ) -> RunResult:
         """Runs the model.
 
         Args:
             feeds: One array an input; low-precision floats as ``ml_dtypes`` arrays.
             names: Outputs wanted; all by default.
+            seconds: What ends a run that takes longer, if anything does.
 
         Returns:
             The values by name and the shape warnings.
 
         Raises:
-            RunError: If onnxruntime fails.
+            RunError: If onnxruntime fails, or takes too long.
         """
+        import onnxruntime
+
         wanted = self.outputs if names is None else list(names)
+        options = onnxruntime.RunOptions()
         with captured_stderr() as captured:
             values: list[Any] = []
-            with Attempt() as attempt:
-                values = self._run(feeds, wanted)
+            with Attempt() as attempt, _time_limit(options, seconds):
+                values = self._run(feeds, wanted, options)
             if attempt.error is not None:
                 raise RunError(one_line(attempt.error)) from attempt.error
         return RunResult(dict(zip(wanted, values, strict=True)), captured.warnings)
 
-    def _run(self, feeds: Mapping[str, NDArray[Any]], wanted: list[str]) -> list[Any]:
+    def _run(self, feeds: Mapping[str, NDArray[Any]], wanted: list[str], options: Any) -> list[Any]:
         types = dict(zip(self.outputs, self._output_types, strict=True))
         special = any("float8" in t or "bfloat16" in t or "int4" in t for t in types.values())
         special = special or any(_is_low(a) for a in feeds.values())
         if not special or any("tensor(string)" in t for t in self._types.values()):
-            return list(self.raw.run(wanted, dict(feeds)))
+            return list(self.raw.run(wanted, dict(feeds), options))
         values = {name: _to_ort(array) for name, array in feeds.items()}
-        return [_from_ort(value) for value in self.raw.run_with_ort_values(wanted, values)]
+        results = self.raw.run_with_ort_values(wanted, values, options)
+        return [_from_ort(value) for value in results]
+
+
+@contextmanager
+def _time_limit(options: Any, seconds: float | None) -> Iterator[None]:
+    """Ends the run that `options` are given to, when it takes longer."""
+    if seconds is None:
+        yield
+        return
+    timer = threading.Timer(seconds, lambda: setattr(options, "terminate", True))
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 def _is_low(array: NDArray[Any]) -> bool:

@@ -41,6 +41,9 @@ from yobx.verification.value_types import ValueType, value_types
 
 __all__ = ["Sensitivity"]
 
+# Seconds of one run. A loop that turns until nothing moves never ends where noise moves it.
+_LONGEST = 60.0
+
 
 @dataclass
 class Sensitivity:
@@ -68,7 +71,7 @@ class Sensitivity:
     _session: Session | None = None
     _all: bool = False
     _amplification: float = 1.0
-    _unavailable: str = ""
+    _endless: bool = False
 
     def value_class(self, name: str) -> ValueClass:
         """What the operators before a value do to it; inputs and initializers are exact."""
@@ -199,7 +202,9 @@ class Sensitivity:
         try:
             session = Session(twin, weights=self.model, provider=self.provider, optimise=False)
             numbers = run_numbers(self.seed, self.tolerances.runs)
-            runs = [inner.turns(session.run({**feeds, **n}).values) for n in numbers]
+            runs = [
+                inner.turns(session.run({**feeds, **n}, seconds=_LONGEST).values) for n in numbers
+            ]
         except (LoadError, RunError) as error:
             self._note(f"rounding inside control flow could not be measured: {error}")
 
@@ -219,6 +224,8 @@ class Sensitivity:
         runs: int,
     ) -> list[dict[str, Any]]:
         wanted = list(dict.fromkeys(names))
+        if self._endless:
+            return []
         if self._session is None or not set(wanted) <= set(self._session.outputs):
             twin, self._amplification, _ = noisy_model(
                 self.model,
@@ -239,8 +246,10 @@ class Sensitivity:
                 return []
         try:
             numbers = run_numbers(self.seed, runs)
-            return [self._session.run({**feeds, **n}, wanted).values for n in numbers]
+            session = self._session
+            return [session.run({**feeds, **n}, wanted, seconds=_LONGEST).values for n in numbers]
         except RunError as error:
+            self._endless = "terminate" in str(error)
             self._note(f"rounding could not be measured: {error}")
             return []
 
