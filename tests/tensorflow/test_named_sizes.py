@@ -87,12 +87,18 @@ def _cropped(fraction: float) -> Function:
     return lambda x: tf.image.central_crop(x[..., None], fraction)
 
 
+def _bins_by_a_size(x: Any) -> Any:
+    bins = size(x, 1)
+    return tf.math.bincount(tf.cast(tf.reshape(x, [-1]), tf.int32), None, bins, bins)
+
+
 @pytest.mark.parametrize(
     ("name", "function", "wanted"),
     [
         ("half", _cropped(0.5), ["b - 2*(b//4)", "n - 2*(n//4)", 1]),
         ("three eighths", _cropped(0.375), ["b - 2*(5*b//16)", "n - 2*(5*n//16)", 1]),
         ("bins", lambda x: tf.math.bincount(tf.cast(x, tf.int32), None, 5, 5, axis=-1), ["b", 5]),
+        ("bins by a size", _bins_by_a_size, ["n"]),
     ],
 )
 def test_sizes_that_are_computed_from_data_or_floats(
@@ -105,6 +111,13 @@ def test_sizes_that_are_computed_from_data_or_floats(
     for shape in ((7, 13), (1, 1), (2, 64), (5, 3), (31, 9)):
         feed = np.abs(data(*shape)) * 4
         agree(onx, [traced(feed)], feed)
+
+
+def test_rows_of_ragged_text() -> None:
+    layer = LAYERS.TextVectorization(vocabulary=["cat", "dog"], output_mode="multi_hot")
+    text = np.array([["cat dog"], ["bird"]], object)
+    onx = to_onnx(layer, (text,), dynamic_shapes=({0: "b"},))
+    assert dims(onx.graph.output[0]) == ["b", 3]
 
 
 def test_fractions_that_float64_rounds_stay_as_they_are() -> None:

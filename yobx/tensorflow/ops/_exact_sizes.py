@@ -31,17 +31,24 @@ def exact_fraction(tensor: Any) -> tuple[Any, int, int] | None:
     return found[0], found[1].numerator, found[1].denominator
 
 
-def limited_size(tensor: Any) -> int | None:
-    """Returns the number that a scalar is whatever the data: no more and no less than it.
+def limited_size(tensor: Any) -> Any:
+    """Returns what a scalar is whatever the data: no more and no less than it.
 
     Args:
         tensor: A tensor of integers.
+
+    Returns:
+        A number, another tensor that is a scalar too, or ``None``.
     """
     if tensor.op.type != "Minimum":
         return None
     for most, rest in (tensor.op.inputs, reversed(tensor.op.inputs)):
+        if rest.op.type != "Maximum" or rest.shape.rank != 0 or most.shape.rank != 0:
+            continue
+        if most.name in [value.name for value in rest.op.inputs]:
+            return most
         upper = _number(most)
-        if upper is None or rest.op.type != "Maximum" or rest.shape.rank != 0:
+        if upper is None:
             continue
         lower = [number for value in rest.op.inputs if (number := _number(value)) is not None]
         if lower and max(lower) >= upper:

@@ -142,7 +142,9 @@ def convert_bucketize(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], 
 def number_of_bins(g: GraphBuilder, tensor: Any) -> Any:
     """Return the number of bins of a count, int64 of shape `(1,)`."""
     known = limited_size(tensor)
-    return shapes.vector(g, tensor.name) if known is None else np.array([known], np.int64)
+    if isinstance(known, int):
+        return np.array([known], np.int64)
+    return shapes.vector(g, (tensor if known is None else known).name)
 
 
 @register_tf_op_converter(("Bincount", "DenseBincount"), dtypes=(*FLOATS, *INTS, *UINTS))
