@@ -30,6 +30,7 @@ import onnx
 from numpy.typing import NDArray
 from onnx import helper
 
+from yobx.onnx_optim.model_io import subgraphs
 from yobx.verification.comparison import Allowance, ulp_allowance
 from yobx.verification.dtypes import epsilon_half, is_float, spacing, widen
 from yobx.verification.error_classes import ValueClass, classify
@@ -41,7 +42,8 @@ from yobx.verification.value_types import ValueType, value_types
 
 __all__ = ["Sensitivity"]
 
-# Seconds of one run. A loop that turns until nothing moves never ends where noise moves it.
+# Seconds of one run of a model with loops: one that turns until nothing moves does not end where
+# noise moves it.
 _LONGEST = 60.0
 
 
@@ -203,7 +205,8 @@ class Sensitivity:
             session = Session(twin, weights=self.model, provider=self.provider, optimise=False)
             numbers = run_numbers(self.seed, self.tolerances.runs)
             runs = [
-                inner.turns(session.run({**feeds, **n}, seconds=_LONGEST).values) for n in numbers
+                inner.turns(session.run({**feeds, **n}, seconds=self._limit()).values)
+                for n in numbers
             ]
         except (LoadError, RunError) as error:
             self._note(f"rounding inside control flow could not be measured: {error}")
@@ -247,11 +250,19 @@ class Sensitivity:
         try:
             numbers = run_numbers(self.seed, runs)
             session = self._session
-            return [session.run({**feeds, **n}, wanted, seconds=_LONGEST).values for n in numbers]
+            limit = self._limit()
+            return [session.run({**feeds, **n}, wanted, seconds=limit).values for n in numbers]
         except RunError as error:
             self._endless = "terminate" in str(error)
             self._note(f"rounding could not be measured: {error}")
             return []
+
+    def _limit(self) -> float | None:
+        """Seconds that a noisy run may take: without a loop it takes what any run does."""
+        graphs = subgraphs([self.model.graph, *self.model.functions])
+        return (
+            _LONGEST if any(n.op_type == "Loop" for graph in graphs for n in graph.node) else None
+        )
 
     def _note(self, message: str) -> None:
         if message not in self.notes:
