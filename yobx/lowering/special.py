@@ -114,11 +114,11 @@ def digamma(g: GraphBuilder, x: str) -> str:
 
 
 def _bessel_series(order: int, terms: int) -> list[float]:
-    """Return the power series of ``I_order(x) / (x/2)**order`` in ``(x/20)**2``, highest first.
+    """Return the power series of ``I_order(x) / (x/2)**order`` in ``(x/16)**2``, highest first.
 
     In ``(x/2)**2`` the last ones would be below 1e-45, which onnxruntime takes for zeros.
     """
-    values = [100.0**k / (math.factorial(k) * math.factorial(k + order)) for k in range(terms)]
+    values = [64.0**k / (math.factorial(k) * math.factorial(k + order)) for k in range(terms)]
     return values[::-1]
 
 
@@ -138,13 +138,13 @@ def _bessel_e(g: GraphBuilder, x: str, order: int) -> str:
     near = g.op.Less(size, edge)
     small = g.op.Where(near, size, const(g, value, 0))
     half = g.op.Mul(small, const(g, value, 0.5))
-    tenth = g.op.Mul(small, const(g, value, 0.05))
-    series = polynomial(g, g.op.Mul(tenth, tenth), _bessel_series(order, 45))
+    part = g.op.Mul(small, const(g, value, 1 / 16))  # exact: the sum has the error of its square
+    series = polynomial(g, g.op.Mul(part, part), _bessel_series(order, 45))
     inner = g.op.Mul(series, g.op.Exp(g.op.Neg(small)))
     if order:
         inner = g.op.Mul(inner, half)
     large = g.op.Where(near, edge, size)
-    tail = polynomial(g, g.op.Reciprocal(large), _bessel_tail(order, 20))
+    tail = polynomial(g, g.op.Reciprocal(large), _bessel_tail(order, 28))
     root = g.op.Sqrt(g.op.Mul(large, const(g, value, 2 * math.pi)))
     result = g.op.Where(near, inner, g.op.Div(tail, root))
     return str(g.op.Mul(g.op.Sign(value), result)) if order else str(result)
