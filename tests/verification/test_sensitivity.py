@@ -85,6 +85,25 @@ def test_exact_operators_pass_no_noise():
     assert not found.zero_sign, "the sign of max(-0, 0) is open"
 
 
+@pytest.mark.parametrize(
+    ("x", "step", "rounded"),
+    [
+        ([1.0, 2.0, 7.0], 1.0, False),  # whole numbers have a whole sum
+        ([1.5, 2.5, 7.5], 0.5, True),
+        ([2.0**25, 2.0**26, 2.0**27], 8.0, True),  # which float32 may not have
+    ],
+)
+def test_sums_of_whole_numbers_are_not_rounded(x, step, rounded):
+    nodes = [helper.make_node("Add", ["x", "c"], ["s"]), helper.make_node("Sub", ["s", "x"], ["y"])]
+    weights = {"c": np.array(step, np.float32)}
+    target = model(nodes, [value("x", ["B"])], [value("y", ["B"])], weights)
+    feeds = {"x": np.array(x, np.float32)}
+    total = feeds["x"] + weights["c"]
+    clean = {**feeds, "s": total, "y": total - feeds["x"]}
+    allowance = Sensitivity(target, TABLE).measure(feeds, clean, ["y"])["y"]
+    assert bool(np.any(allowance.absolute)) == rounded
+
+
 def test_classes_follow_the_ancestors():
     nodes = [
         helper.make_node("Relu", ["x"], ["a"]),

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 
 import onnx
 
+from yobx.verification.provenance import Operation, operation_of
 from yobx.verification.tolerances import CLASSES, Tolerances
 
-__all__ = ["ValueClass", "classify", "node_class", "subgraphs"]
+__all__ = ["ValueClass", "classify", "node_class", "operation_results", "subgraphs"]
 
 
 @dataclass(frozen=True)
@@ -23,6 +24,9 @@ class ValueClass:
         inexact: Identity of that operator's node.
         zero_sign: Whether the sign of a zero is determined.
         unlisted: Operators met that the tolerance table does not name.
+        operation: The operation of the source that all inexact operators came of, if it is one.
+        narrowed: Whether the value is the result of that operation, cast to the 16 bits in which
+            the source has it.
     """
 
     label: str = "exact"
@@ -31,6 +35,8 @@ class ValueClass:
     inexact: int = -1
     zero_sign: bool = True
     unlisted: frozenset[str] = frozenset()
+    operation: Operation | None = None
+    narrowed: bool = False
 
 
 def subgraphs(node: onnx.NodeProto) -> Iterator[onnx.GraphProto]:
@@ -51,24 +57,57 @@ def node_class(node: onnx.NodeProto, tolerances: Tolerances) -> str:
     return max(labels, key=CLASSES.index, default="exact")
 
 
-def classify(model: onnx.ModelProto, tolerances: Tolerances) -> dict[str, ValueClass]:
+def classify(
+    model: onnx.ModelProto, tolerances: Tolerances, narrow: frozenset[str] = frozenset()
+) -> dict[str, ValueClass]:
     """Classifies every value of the main graph.
 
     Args:
         model: The model.
         tolerances: The table of operator classes.
+        narrow: Results of casts which end an operation of the source in 16 bits.
 
     Returns:
         Value name -> its class. Inputs and initializers are exact and are not listed.
     """
     classes: dict[str, ValueClass] = {}
+    results = operation_results(model.graph.node)
+    inside = {o for n in model.graph.node for o in n.output if o and o not in results}
     for index, node in enumerate(model.graph.node):
         sources = [classes.get(name, ValueClass()) for name in _reads(node)]
         result = _combine(node, index, sources, tolerances)
+        operation = _operation(node, node_class(node, tolerances), sources)
+        if operation is not None and not (
+            operation != operation_of(node) and inside & set(node.input)
+        ):
+            ends = not narrow.isdisjoint(node.output)
+            narrowed = ends or any(source.narrowed for source in sources)
+            result = replace(result, operation=operation, narrowed=narrowed)
         for name in node.output:
             if name:
                 classes[name] = result
-    return classes
+    parts = {name: replace(classes[name], operation=None, narrowed=False) for name in inside}
+    return {**classes, **parts}
+
+
+def operation_results(nodes: Iterable[onnx.NodeProto]) -> dict[str, Operation]:
+    """Results of the operations of the source that the nodes of one graph came of.
+
+    Args:
+        nodes: The nodes.
+
+    Returns:
+        Value -> its operation; values that another node of the same operation reads are none.
+    """
+    made: dict[str, Operation] = {}
+    for node in nodes:
+        own = operation_of(node)
+        for name in node.input:
+            if own is not None and made.get(name) == own:
+                del made[name]
+        if own is not None:
+            made.update((name, own) for name in node.output if name)
+    return made
 
 
 def _reads(node: onnx.NodeProto) -> Iterator[str]:
@@ -76,6 +115,17 @@ def _reads(node: onnx.NodeProto) -> Iterator[str]:
     for body in subgraphs(node):
         for inner in body.node:
             yield from _reads(inner)
+
+
+def _operation(node: onnx.NodeProto, label: str, sources: list[ValueClass]) -> Operation | None:
+    """The operation of the source whose result a value is, or a part of it, moved or selected."""
+    own = operation_of(node)
+    met = {source.operation for source in sources if source.depth}
+    if label != "exact":
+        met.add(own)
+    only = met.pop() if len(met) == 1 and not any(subgraphs(node)) else None
+    # In another type it is not what the operation gave.
+    return None if node.op_type == "Cast" and own != only else only
 
 
 def _combine(

@@ -19,18 +19,18 @@ import onnx
 from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
-from yobx.onnx_optim.model_io import subgraphs as all_graphs
-from yobx.verification.dtypes import is_float, widen
-from yobx.verification.error_classes import node_class, subgraphs
-from yobx.verification.provenance import facts_of
+from yobx.verification.dtypes import epsilon_half, is_float, widen
+from yobx.verification.error_classes import node_class, operation_results, subgraphs
+from yobx.verification.narrow_casts import steps_before
+from yobx.verification.provenance import Operation, facts_of
 from yobx.verification.tolerances import Tolerances
 from yobx.verification.value_types import value_types
 from yobx.verification.weights import light
 
 __all__ = [
     "RUN_NUMBER",
+    "before_noise",
     "largest_input",
-    "narrowing_casts",
     "noisy_model",
     "origin_of",
     "run_numbers",
@@ -63,6 +63,7 @@ _TURNS = (1e3, 1e4)
 _ADDED = re.compile(r"__(?:rounded|noise\d+)")
 # From this opset on the axis of a DFT is an input, and the last but one by default.
 _DFT_WITH_AXIS_INPUT = 20
+_ELEMENTWISE = frozenset({"exact", "rounded", "transcendental"})
 _FOLDABLE = frozenset({"Conv", "ConvTranspose"})
 _NEVER_NOISED = frozenset(
     {"RandomUniform", "RandomNormal", "RandomUniformLike", "RandomNormalLike"}
@@ -83,6 +84,7 @@ class _Noise:
     factors: dict[int, str] = field(default_factory=dict)
     numbers: dict[int, str] = field(default_factory=dict)
     scales: Mapping[str, float] = field(default_factory=dict)
+    whole: frozenset[str] = frozenset()
     unrounded: frozenset[str] = frozenset()
     narrow: frozenset[str] = frozenset()
 
@@ -90,17 +92,50 @@ class _Noise:
         """The noisy nodes of one graph."""
         result: list[onnx.NodeProto] = []
         producers = {name: node for node in nodes for name in node.output}
+        results = operation_results(nodes)
         for node in nodes:
-            result.extend(self._node(node, producers))
+            noisy = self._node(node, producers)
+            for name in node.output:
+                noisy += self._noise_of_exceptions(noisy, name, results.get(name))
+            result.extend(noisy)
         return result
+
+    def _noise_of_exceptions(
+        self, nodes: list[onnx.NodeProto], output: str, operation: Operation | None
+    ) -> list[onnx.NodeProto]:
+        """What documented exceptions of an operation of the source add to its result."""
+        dtype = self.dtypes.get(output)
+        if dtype is None or dtype not in _UNIT or (dtype in _LOW and output not in self.narrow):
+            return []
+        told = self.tolerances.of_operation(operation, _NAMES[dtype])
+        relative = max((e.rms for e in told if e.ulp), default=0.0) * np.sqrt(3.0)
+        absolute = max((e.rms for e in told if not e.ulp), default=0.0) * np.sqrt(3.0)
+        if not relative and not absolute:
+            return []
+        plain = self._name(output)
+        last = next(n for n in reversed(nodes) if output in n.output)
+        last.output[list(last.output).index(output)] = plain
+        ulp, unit = 2.0 * relative, _UNIT[dtype]
+        return self._relative_noise(plain, output, ulp, unit, absolute, alike=True)
 
     def _computed(
         self, node: onnx.NodeProto, producers: Mapping[str, onnx.NodeProto]
     ) -> onnx.NodeProto:
-        """The operation that a node ends; see `narrowing_casts`."""
+        """The operation that a node ends; see `narrow_casts.py`."""
         if self.narrow.isdisjoint(node.output):
             return node
         return producers[node.input[0]]
+
+    def _label_of_steps(self, cast: onnx.NodeProto, producers: Mapping[str, onnx.NodeProto]) -> str:
+        """Class of the operation that a cast ends, which may be one of several elementwise steps.
+
+        Others are not known to be rounded once in the source: no noise hides what they are off.
+        """
+        first = node_class(producers[cast.input[0]], self.tolerances)
+        steps = [node_class(n, self.tolerances) for n in steps_before(cast, producers)]
+        if len(steps) < 2:
+            return first
+        return "transcendental" if set(steps) <= _ELEMENTWISE else "exact"
 
     def _node(
         self, original: onnx.NodeProto, producers: Mapping[str, onnx.NodeProto]
@@ -115,12 +150,16 @@ class _Noise:
             del body.value_info[:]
         computed = self._computed(original, producers)
         label = node_class(computed, self.tolerances)
+        if computed is not original:
+            label = self._label_of_steps(original, producers)
         outputs = [o for o in node.output if o and self.dtypes.get(o) in _UNIT]
         if bodies or label == "exact" or not outputs or node.op_type in _NEVER_NOISED:
             return [node]
+        if self._adds_whole_numbers(original):
+            return [node]
         before = self._input_noise(node) if label == "composite" else []
         after: list[onnx.NodeProto] = []
-        renamed = {name: f"{name}__rounded" for name in outputs}
+        renamed = {name: before_noise(name) for name in outputs}
         for i, name in enumerate(node.output):
             node.output[i] = renamed.get(name, name)
         low = any(self.dtypes[name] in _LOW for name in outputs)
@@ -133,12 +172,22 @@ class _Noise:
             for name in outputs:
                 ulp = self._width(label, self.dtypes[name])
                 unit = self._unit(original, self.dtypes[name])
-                after += self._relative_noise(renamed[name], name, ulp, unit, computed)
+                more = self._deviation(computed, self.dtypes[name])
+                after += self._relative_noise(renamed[name], name, ulp, unit, more)
         self.noised += 1
         if _has_factor(original) and not low:
             last = next(n for n in after if outputs[0] in n.output)
             after.append(self._common_factor(last, outputs[0]))
         return [*before, node, *after]
+
+    def _adds_whole_numbers(self, node: onnx.NodeProto) -> bool:
+        """Whether nothing is rounded: what is looked up by such numbers is there for them alone."""
+        known = [x for x in node.input if x in self.scales and self.dtypes.get(x) in _UNIT]
+        return (
+            node.op_type in {"Add", "Sub"}
+            and bool(known)
+            and self.whole.issuperset([*known, *node.output])
+        )
 
     def _width(self, label: str, dtype: int) -> float:
         """Amplitude of relative noise, in halves of a unit in the last place."""
@@ -183,7 +232,7 @@ class _Noise:
             if name and dtype in _UNIT and dtype not in _LOW:
                 copy = self._name(name)
                 ulp = self.tolerances.noise["inputs"]
-                nodes += self._relative_noise(name, copy, ulp, self._unit(node, dtype), None)
+                nodes += self._relative_noise(name, copy, ulp, self._unit(node, dtype))
                 node.input[i] = copy
         return nodes
 
@@ -198,9 +247,9 @@ class _Noise:
             nodes, condition = self._reach(node, output)
         return [
             *nodes,
-            *self._spread(f"{output}__rounded", noise, 0.0, width, self.dtypes[output]),
+            *self._spread(before_noise(output), noise, 0.0, width, self.dtypes[output]),
             helper.make_node("Mul", [condition, noise], [error]),
-            helper.make_node("Add", [f"{output}__rounded", error], [output]),
+            helper.make_node("Add", [before_noise(output), error], [output]),
         ]
 
     def _adds_narrowly(self, node: onnx.NodeProto) -> bool:
@@ -215,7 +264,7 @@ class _Noise:
         value, size, noise, error, total = (self._name(output) for _ in range(5))
         return [
             *nodes,
-            helper.make_node("Cast", [f"{output}__rounded"], [value], to=wide),
+            helper.make_node("Cast", [before_noise(output)], [value], to=wide),
             helper.make_node("Cast", [condition], [size], to=wide),
             *self._spread(value, noise, 0.0, width, wide),
             helper.make_node("Mul", [size, noise], [error]),
@@ -306,16 +355,23 @@ class _Noise:
         return nodes, total
 
     def _relative_noise(
-        self, source: str, target: str, ulp: float, unit: float, operator: onnx.NodeProto | None
+        self,
+        source: str,
+        target: str,
+        ulp: float,
+        unit: float,
+        more: float = 0.0,
+        *,
+        alike: bool = False,
     ) -> list[onnx.NodeProto]:
+        """Noise of so many units in proportion to a value, and `more` that is not.
+
+        With `alike` there is as much again that is the same for all elements: the error of an
+        approximation has one sign for numbers that are alike, and adds up in a sum of them.
+        """
         dtype = self.dtypes.get(source, self.dtypes.get(target, TensorProto.FLOAT))
         width = ulp * unit * self.amplification
-        # Of a documented exception: noise that varies as much as its error was seen to.
-        deviation = 0.0
-        if operator is not None:
-            largest = self.scales.get(next(iter(operator.input), ""))
-            deviation = self.tolerances.deviation(operator, _NAMES[dtype], largest)
-        absolute = deviation * np.sqrt(3.0) * self.amplification
+        absolute = more * self.amplification
         noise = self._name(target)
         nodes: list[onnx.NodeProto] = []
         wide, result = source, target
@@ -324,16 +380,41 @@ class _Noise:
             nodes.append(helper.make_node("Cast", [source], [wide], to=TensorProto.FLOAT))
         kind = int(TensorProto.FLOAT) if dtype in _LOW else dtype
         nodes += self._spread(wide, noise, 1.0, width, kind)
+        if alike and width:
+            more_nodes, noise = self._and_alike("Mul", noise, 1.0, width, kind)
+            nodes += more_nodes
         if absolute:
             scaled, shift = self._name(target), self._name(target)
             nodes.append(helper.make_node("Mul", [wide, noise], [scaled]))
             nodes += self._spread(wide, shift, 0.0, absolute, kind)
+            if alike:
+                more_nodes, shift = self._and_alike("Add", shift, 0.0, absolute, kind)
+                nodes += more_nodes
             nodes.append(helper.make_node("Add", [scaled, shift], [result]))
         else:
             nodes.append(helper.make_node("Mul", [wide, noise], [result]))
         if dtype in _LOW:
             nodes.append(helper.make_node("Cast", [result], [target], to=dtype))
         return nodes
+
+    def _and_alike(
+        self, join: str, noise: str, middle: float, width: float, dtype: int
+    ) -> tuple[list[onnx.NodeProto], str]:
+        """Noise, joined with as much that is one number for a whole tensor."""
+        zero, number, both = (self._name(noise) for _ in range(3))
+        nothing = np.array(0.0, helper.tensor_dtype_to_np_dtype(dtype))
+        nodes = [
+            helper.make_node("Constant", [], [zero], value=numpy_helper.from_array(nothing)),
+            *self._spread(zero, number, middle, width, dtype),
+            helper.make_node(join, [noise, number], [both]),
+        ]
+        return nodes, both
+
+    def _deviation(self, operator: onnx.NodeProto, dtype: int) -> float:
+        """Amplitude of noise that varies as much as the error of a documented exception."""
+        largest = self.scales.get(next(iter(operator.input), ""))
+        seen = self.tolerances.deviation(operator, _NAMES[dtype], largest)
+        return seen * float(np.sqrt(3.0))
 
     def _spread(
         self, value: str, output: str, middle: float, width: float, dtype: int
@@ -384,54 +465,16 @@ class _Noise:
         return f"{hint}__noise{self.counter}"
 
 
+def before_noise(name: str) -> str:
+    """The value of a noisy twin that gets noise and the name of one of the model."""
+    return f"{name}__rounded"
+
+
 def origin_of(node: onnx.NodeProto) -> tuple[str, ...]:
     """Name stack or layer, and operation, that a converter says a node came of."""
     facts = facts_of(node)
     found = tuple(facts.get(key, "") for key in ("layer", "op", "name"))
     return found if any(found) else ()
-
-
-def _narrowed_to(node: onnx.NodeProto) -> str:
-    """The 16-bit float that a node casts to, ``""`` for other nodes."""
-    if node.op_type != "Cast" or node.domain not in {"", "ai.onnx"}:
-        return ""
-    to = next((a.i for a in node.attribute if a.name == "to"), 0)
-    return _NAMES[to] if to in _LOW else ""
-
-
-def narrowing_casts(model: onnx.ModelProto) -> dict[str, str]:
-    """Casts that may end an operation in a 16-bit type.
-
-    Where onnxruntime has no kernel for such a type, a converter casts the operands to float32,
-    computes, and casts the result. Only the source can tell whether it computes so: elsewhere a
-    cast to fewer bits is a fault.
-
-    Args:
-        model: The model.
-
-    Returns:
-        Name of the result -> ``float16`` or ``bfloat16``. At least one operand of the operation is
-        cast from that type, and the others are constants.
-    """
-    graphs = list(all_graphs([model.graph]))
-    nodes = [node for graph in graphs for node in graph.node]
-    casts = {node.output[0]: node.input[0] for node in nodes if node.op_type == "Cast"}
-    producers = {name: node for node in nodes for name in node.output if name}
-    candidates = {o: _narrowed_to(p) for o, p in producers.items() if _narrowed_to(p)}
-    if not candidates:
-        return {}
-    types = {name: found.dtype for name, found in value_types(model).items()}
-    held = (graph.initializer for graph in graphs if isinstance(graph, onnx.GraphProto))
-    constants = {tensor.name for tensors in held for tensor in tensors}
-    constants.update(node.output[0] for node in nodes if node.op_type == "Constant")
-    found: dict[str, str] = {}
-    for name, kind in candidates.items():
-        operation = producers.get(casts[name])
-        inputs = operation.input if operation is not None else ()
-        read = [x for x in inputs if x not in constants and types.get(x) in _UNIT]
-        if read and all(_NAMES.get(types.get(casts.get(x, ""), 0)) == kind for x in read):
-            found[name] = kind
-    return found
 
 
 def largest_input(node: onnx.NodeProto, values: Mapping[str, Any]) -> float | None:
@@ -448,6 +491,16 @@ def _magnitude(value: Any) -> float:
         return 1.0
     wide = np.abs(widen(value))
     return float(np.max(wide, initial=0.0, where=np.isfinite(wide))) or 1.0
+
+
+def _is_whole(value: Any) -> bool:
+    """Whether all are whole numbers, and small enough for a sum of two to be one of their type."""
+    if isinstance(value, list):
+        return all(map(_is_whole, value))
+    if not isinstance(value, np.ndarray) or not is_float(value.dtype):
+        return False
+    wide = widen(value)
+    return bool(np.all((np.rint(wide) == wide) & (np.abs(wide) * epsilon_half(value.dtype) < 1)))
 
 
 def _has_factor(node: onnx.NodeProto) -> bool:
@@ -516,6 +569,7 @@ def noisy_model(
         seed,
         next((o.version for o in model.opset_import if o.domain in {"", "ai.onnx"}), 0),
         scales=scales,
+        whole=frozenset(name for name, value in (clean or {}).items() if _is_whole(value)),
         unrounded=unrounded,
         narrow=narrow,
     )

@@ -29,7 +29,7 @@ from yobx.verification.evidence import CheckResult
 from yobx.verification.findings import Outcome
 from yobx.verification.inner_values import Collector, collector
 from yobx.verification.keywords import KeywordSource
-from yobx.verification.noise import narrowing_casts
+from yobx.verification.narrow_casts import narrowing_casts
 from yobx.verification.options import CheckOptions
 from yobx.verification.phases import EndOfCheckError, PhaseLog
 from yobx.verification.pytrees import FlatSource
@@ -233,7 +233,7 @@ def _load(
         if isinstance(source, NarrowSource) and casts:
             narrow = source.narrow_values(args, options.conversion(), casts)
         table = tolerances.applying(options.provider, source.framework)
-        report.notes += table.outdated(_operators(observed), versions())
+        report.notes += table.outdated(_nodes(observed), versions())
         sensitivity = Sensitivity(observed, table, options.provider, options.seed, narrow)
         return Prepared(
             source=source,
@@ -250,8 +250,8 @@ def _load(
     raise EndOfCheckError
 
 
-def _operators(model: onnx.ModelProto) -> set[str]:
-    return {node.op_type for graph in all_graphs([model.graph]) for node in graph.node}
+def _nodes(model: onnx.ModelProto) -> list[onnx.NodeProto]:
+    return [node for graph in all_graphs([model.graph]) for node in graph.node]
 
 
 def _inner(

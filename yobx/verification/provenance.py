@@ -2,11 +2,26 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import onnx
 
-__all__ = ["facts_of"]
+__all__ = ["Operation", "facts_of", "operation_of"]
 
 _PREFIX = "yobx."
+_OF_JAX = ("stablehlo.", "chlo.")
+
+
+class Operation(NamedTuple):
+    """One operation of the source, which a node came of.
+
+    Attributes:
+        kind: What it does: the type of a TensorFlow operation, the primitive of JAX.
+        place: Which of them it is: its name in the graph, or its name stack.
+    """
+
+    kind: str
+    place: str
 
 
 def facts_of(node: onnx.NodeProto) -> dict[str, str]:
@@ -23,3 +38,17 @@ def facts_of(node: onnx.NodeProto) -> dict[str, str]:
         for prop in node.metadata_props
         if prop.key.startswith(_PREFIX)
     }
+
+
+def operation_of(node: onnx.NodeProto) -> Operation | None:
+    """The operation of the source that a node came of.
+
+    JAX lowers a primitive to several operations of StableHLO; all have its name stack, which ends
+    in the name of the primitive.
+    """
+    facts = facts_of(node)
+    op, layer, name = (facts.get(key, "") for key in ("op", "layer", "name"))
+    if op.startswith(_OF_JAX):
+        primitive = layer.rpartition("/")[2]
+        return Operation(primitive, layer) if primitive else None
+    return Operation(op, name) if op and name else None

@@ -14,7 +14,9 @@ output;
 * exact operators pass the noise of their inputs on;
 * the factor of a normalisation, whether it is an operator or folded into the weights of a
 convolution, gets one noise for the whole model: where the statistics of all layers are equal, as in
-a fresh model, its rounding is the same everywhere and adds up instead of averaging out.
+a fresh model, its rounding is the same everywhere and adds up instead of averaging out;
+* sums of whole numbers are not rounded;
+* the result of an operation of the source that is a documented exception gets noise of that size.
 
 ``noise.py`` writes that twin.
 """
@@ -35,9 +37,9 @@ from yobx.verification.comparison import Allowance, ulp_allowance
 from yobx.verification.dtypes import epsilon_half, is_float, spacing, widen
 from yobx.verification.error_classes import ValueClass, classify
 from yobx.verification.inner_values import Collector
-from yobx.verification.noise import largest_input, noisy_model, run_numbers
+from yobx.verification.noise import before_noise, largest_input, noisy_model, run_numbers
 from yobx.verification.runner import LoadError, RunError, Session, exposed
-from yobx.verification.tolerances import Tolerances
+from yobx.verification.tolerances import ToleranceException, Tolerances
 from yobx.verification.value_types import ValueType, value_types
 
 __all__ = ["Sensitivity"]
@@ -78,7 +80,7 @@ class Sensitivity:
     def value_class(self, name: str) -> ValueClass:
         """What the operators before a value do to it; inputs and initializers are exact."""
         if self._classes is None:
-            self._classes = classify(self.model, self.tolerances)
+            self._classes = classify(self.model, self.tolerances, self.narrow)
         return self._classes.get(name, ValueClass())
 
     def strict(
@@ -102,11 +104,45 @@ class Sensitivity:
             absolute = self.tolerances.absolute(direct, dtype.name, largest)
             absolute *= self.tolerances.scale
             ulp = self.tolerances.units(found.label, dtype.name, direct, largest)
-            rule = f"{ulp:g} ULP ({found.label}: {found.op_type})"
-            if absolute:
-                rule += f" or {absolute:.1e} absolute (documented exception)"
-            return Allowance(rule, np.asarray(absolute), ulp, zero_sign=found.zero_sign)
+            return self._with_exceptions(found, dtype, ulp, absolute, found.op_type)
+        if is_float(dtype) and self._exceptions(found, dtype):
+            ulp = self.tolerances.units("transcendental", dtype.name)
+            return self._with_exceptions(found, dtype, ulp, 0.0, "")
         return None
+
+    def _exceptions(self, found: ValueClass, dtype: np.dtype[Any]) -> list[ToleranceException]:
+        """Those of the operation of the source whose result a value is.
+
+        In 16 bits they are told of results that the source rounds to that type, as well.
+        """
+        if dtype.itemsize < np.dtype(np.float32).itemsize and not found.narrowed:
+            return []
+        return self.tolerances.of_operation(found.operation, dtype.name)
+
+    def _rounded_once(self, name: str) -> bool:
+        """Whether a value is what several steps in float32 give, cast to the source's 16 bits.
+
+        What the steps make of rounding is measured before the cast, which is allowed what its class
+        is: a function is off by more near its zeros alone.
+        """
+        found = self.value_class(name)
+        elementwise = found.label in {"rounded", "transcendental"}
+        return found.depth > 1 and found.narrowed and elementwise and name in self.narrow
+
+    def _with_exceptions(
+        self, found: ValueClass, dtype: np.dtype[Any], ulp: float, absolute: float, operator: str
+    ) -> Allowance:
+        """A fixed allowance, more where the source's operation is a documented exception."""
+        scale = self.tolerances.scale
+        told = self._exceptions(found, dtype)
+        ulp = max((ulp, *(e.ulp * scale for e in told)))
+        absolute = max((absolute, *(e.absolute * scale for e in told)))
+        of = operator or (found.operation.kind if found.operation is not None else "")
+        label = found.label if operator else "transcendental"
+        rule = f"{ulp:g} ULP ({label}: {of})"
+        if absolute:
+            rule += f" or {absolute:.1e} absolute (documented exception)"
+        return Allowance(rule, np.asarray(absolute), ulp, zero_sign=found.zero_sign)
 
     def _computed_in(self, found: ValueClass, dtype: np.dtype[Any]) -> bool:
         """Whether the one inexact operator of a value computes, in the source, in that dtype.
@@ -170,9 +206,11 @@ class Sensitivity:
             One allowance a name. Where nothing could be measured it is the usual tolerance of the
             dtype, and says so.
         """
-        noisy = self._noisy_runs(feeds, names, clean, runs or self.tolerances.runs)
+        places = {n: before_noise(n) if self._rounded_once(n) else n for n in names}
+        noisy = self._noisy_runs(feeds, list(places.values()), clean, runs or self.tolerances.runs)
         return {
-            name: self._allowance(name, clean[name], [r.get(name) for r in noisy]) for name in names
+            name: self._allowance(name, clean[name], [r.get(place) for r in noisy])
+            for name, place in places.items()
         }
 
     def measure_turns(
@@ -280,10 +318,10 @@ class Sensitivity:
         if not is_float(clean.dtype):
             flips = np.logical_or.reduce([n != clean for n in usable])
             return Allowance("exact", unstable=np.asarray(flips, np.bool_))
-        return self._measured(clean, usable, found)
+        return self._measured(clean, usable, found, once=self._rounded_once(name))
 
     def _measured(
-        self, clean: NDArray[Any], noisy: list[NDArray[Any]], found: ValueClass
+        self, clean: NDArray[Any], noisy: list[NDArray[Any]], found: ValueClass, *, once: bool
     ) -> Allowance:
         wide = widen(clean)
         finite = np.isfinite(wide) & np.logical_and.reduce([np.isfinite(widen(n)) for n in noisy])
@@ -306,10 +344,16 @@ class Sensitivity:
         if clean.size:
             # Half a unit: the outputs themselves are rounded to their dtype.
             rms = float(np.sqrt(np.mean(np.square(sigma)) + np.mean(np.square(unit / 2.0))))
+        rule = f"{self.tolerances.elementwise * scale:g} measured deviations ({found.label})"
+        ulp = 1.0
+        if once and found.operation is not None:
+            kind = found.operation.kind
+            ulp = self.tolerances.units("transcendental", clean.dtype.name)
+            rule = f"{ulp:g} ULP (transcendental: {kind}) or {rule}"
         return Allowance(
-            f"{self.tolerances.elementwise * scale:g} measured deviations ({found.label})",
+            rule,
             np.asarray(elementwise, np.float64),
-            ulp=1.0,
+            ulp=ulp,
             rms=scale * self.tolerances.rms_limit(clean.size, len(noisy)) * rms,
             zero_sign=found.zero_sign,
             weak_above=self.tolerances.weak,

@@ -15,6 +15,7 @@ from typing import Any
 from onnx import NodeProto, defs, helper
 
 from yobx.errors import ArgumentError
+from yobx.verification.provenance import Operation, operation_of
 
 __all__ = ["CLASSES", "Tolerance", "ToleranceException", "Tolerances", "load_tolerances"]
 
@@ -27,7 +28,7 @@ class ToleranceException:
     """One documented exception to the class of an operator.
 
     Attributes:
-        op: ONNX operator.
+        op: ONNX operator, ``""`` for an exception of an operation of the source.
         dtype: Dtype it applies to.
         provider: Execution provider it applies to.
         side: Which side is less exact than the class of the operator: ``runtime``,
@@ -36,10 +37,12 @@ class ToleranceException:
         versions: Package -> version that it was measured with.
         absolute: Absolute error allowed on the operator's direct result.
         ulp: Units in the last place allowed there, where that is more than its class allows.
-        rms: Root mean square of that error, which the noise of a model adds.
+        rms: Root mean square of that error, which the noise of a model adds; of an operation of the
+            source with `ulp` that of the relative error, in machine epsilons.
         reason: Why.
         attributes: Attributes that the operator has to have.
         inputs_from: Magnitude that the largest element of the operator's input has to reach.
+        operation: Operation of the source, the type of one of TensorFlow or a primitive of JAX.
     """
 
     op: str
@@ -54,6 +57,12 @@ class ToleranceException:
     reason: str
     attributes: Mapping[str, object] = field(default_factory=dict)
     inputs_from: float = 0.0
+    operation: str = ""
+
+    @property
+    def subject(self) -> str:
+        """What it is an exception of, in words."""
+        return self.operation or self.op
 
     def tells_of(self, node: NodeProto, dtype: str, largest: float | None) -> bool:
         """Whether an operator is such a one; its largest input may be unknown."""
@@ -170,6 +179,11 @@ class Tolerances:
         """Root mean square of the error of a documented exception, else 0."""
         return max((e.rms for e in self._told(node, dtype, largest)), default=0.0)
 
+    def of_operation(self, operation: Operation | None, dtype: str) -> list[ToleranceException]:
+        """The exceptions of an operation of the source whose results have that dtype."""
+        kind = operation.kind if operation is not None else ""
+        return [e for e in self.exceptions if kind and (e.operation, e.dtype) == (kind, dtype)]
+
     def _told(
         self, node: NodeProto | None, dtype: str, largest: float | None
     ) -> list[ToleranceException]:
@@ -183,15 +197,17 @@ class Tolerances:
         kept = (e for e in self.exceptions if e.provider == provider)
         return replace(self, exceptions=tuple(e for e in kept if e.source in {"", source}))
 
-    def outdated(self, operators: Iterable[str], versions: Mapping[str, str]) -> list[str]:
+    def outdated(self, nodes: Iterable[NodeProto], versions: Mapping[str, str]) -> list[str]:
         """Sentences on exceptions for some operators that other versions were measured with."""
-        met = set(operators)
+        nodes = list(nodes)
+        met = {node.op_type for node in nodes}
+        operations = {own.kind for own in map(operation_of, nodes) if own is not None}
         found = (
-            f"the documented exception of {e.op} in {e.dtype} was measured with {package} "
+            f"the documented exception of {e.subject} in {e.dtype} was measured with {package} "
             f"{measured}; here is {versions.get(package, 'none')}"
             for e in self.exceptions
             for package, measured in e.versions.items()
-            if e.op in met and versions.get(package) != measured
+            if (e.op in met or e.operation in operations) and versions.get(package) != measured
         )
         return list(dict.fromkeys(found))
 
@@ -256,15 +272,19 @@ def _shipped() -> Tolerances:
 
 
 def _exception(row: Mapping[str, Any]) -> ToleranceException:
+    subject = f"exception of {row.get('operation') or row['op']}"
+    of_source = "operation" in row
     if row["side"] not in {"runtime", "source", "both"}:
-        raise KeyError(f"exception of {row['op']}: side is runtime, source or both")
-    if ("source" in row) != (row["side"] == "source"):
-        raise KeyError(f"exception of {row['op']}: the name of a source goes with side = source")
+        raise KeyError(f"{subject}: side is runtime, source or both")
+    if ("source" in row) != (of_source or row["side"] == "source"):
+        raise KeyError(f"{subject}: the name of a source goes with side = source or an operation")
+    if of_source and not row.keys().isdisjoint({"op", "attributes", "inputs_from"}):
+        raise KeyError(f"{subject}: an operation of the source is told without an operator of ONNX")
     for name in row.get("attributes", {}):
         if not defs.has(row["op"]) or name not in defs.get_schema(row["op"]).attributes:
-            raise KeyError(f"exception of {row['op']}: it has no attribute {name}")
+            raise KeyError(f"{subject}: it has no attribute {name}")
     return ToleranceException(
-        op=row["op"],
+        op=row.get("op", ""),
         dtype=row["dtype"],
         provider=row["provider"],
         side=row["side"],
@@ -276,6 +296,7 @@ def _exception(row: Mapping[str, Any]) -> ToleranceException:
         reason=row["reason"],
         attributes=dict(row.get("attributes", {})),
         inputs_from=float(row.get("inputs_from", 0.0)),
+        operation=row.get("operation", ""),
     )
 
 
