@@ -78,22 +78,20 @@ class _Walk:
 
     wide: bool
     kept: dict[str, None] = field(default_factory=dict)
-    _orders: dict[Any, list[Any]] = field(default_factory=dict)
+    _orders: dict[Any, list[tuple[Any, list[Any]]]] = field(default_factory=dict)
 
     def run(self, graph: Any, inputs: Sequence[Any]) -> list[Any]:
         """Outputs of a graph or of the body of a function."""
-        from yobx.tensorflow.graph_walk import needed_operations
-
         if graph not in self._orders:
-            self._orders[graph] = needed_operations(graph.outputs)
+            self._orders[graph] = _order(graph)
         pairs = zip(graph.inputs, inputs, strict=True)
         known = {tensor.ref(): self._result(value, tensor) for tensor, value in pairs}
-        for op in self._orders[graph]:
-            if any(tensor.ref() in known for tensor in op.outputs):
-                continue
+        for op, finished in self._orders[graph]:
             results = self._operation(op, [known[tensor.ref()] for tensor in op.inputs])
             made = zip(op.outputs, results, strict=True)
             known.update((tensor.ref(), self._result(value, tensor)) for tensor, value in made)
+            for reference in finished:
+                del known[reference]
         return [known[tensor.ref()] for tensor in graph.outputs]
 
     def _result(self, value: Any, tensor: Any) -> Any:
@@ -189,6 +187,21 @@ class _Walk:
         if attempt.error is not None:
             raise NotRunError(f"{op.type} does not run by itself") from attempt.error
         return results
+
+
+def _order(graph: Any) -> list[tuple[Any, list[Any]]]:
+    """Operations that outputs need, in order, each with the values that nobody needs after it."""
+    from yobx.tensorflow.graph_walk import needed_operations
+
+    given = {tensor.op for tensor in graph.inputs}
+    operations = [op for op in needed_operations(graph.outputs) if op not in given]
+    seen = {tensor.ref() for tensor in graph.outputs}
+    order = []
+    for op in reversed(operations):
+        touched = dict.fromkeys(tensor.ref() for tensor in [*op.inputs, *op.outputs])
+        order.append((op, [reference for reference in touched if reference not in seen]))
+        seen.update(touched)
+    return order[::-1]
 
 
 def _narrow(dtype: Any) -> bool:
