@@ -48,7 +48,7 @@ def _judged(
 
 
 def test_what_float64_gives_is_acquitted_with_a_warning() -> None:
-    (report,) = _judged(F32, WideRun([OFF], [EXACT]))
+    (report,) = _judged(F32, WideRun([lambda: [OFF]], [EXACT]))
     assert report.outcome is Outcome.WARNING
     assert report.notes[-1] == (
         "the source itself is off by rounding: computed in float64 it gives what the converted "
@@ -58,7 +58,7 @@ def test_what_float64_gives_is_acquitted_with_a_warning() -> None:
 
 
 def test_operations_that_stay_narrow_are_told() -> None:
-    (report,) = _judged(F32, WideRun([OFF], [EXACT], ("ResizeBilinear",)))
+    (report,) = _judged(F32, WideRun([lambda: [OFF]], [EXACT], ("ResizeBilinear",)))
     assert report.notes[-1].endswith("; without a kernel for float64: ResizeBilinear")
 
 
@@ -66,21 +66,30 @@ def test_operations_that_stay_narrow_are_told() -> None:
     "got", [F32 * np.float32(1 - 1e-5), F32 * np.float32(1 + 5e-7), F32[::-1].copy()]
 )
 def test_what_agrees_with_neither_is_refused(got: Any) -> None:
-    assert _judged(got, WideRun([OFF], [EXACT])) is None
+    assert _judged(got, WideRun([lambda: [OFF]], [EXACT])) is None
 
 
 def test_a_trace_that_is_another_function_acquits_nothing() -> None:
-    assert _judged(F32, WideRun([F32], [EXACT])) is None
+    assert _judged(F32, WideRun([lambda: [F32]], [EXACT])) is None
+
+
+def test_one_way_to_run_the_trace_is_enough() -> None:
+    def fails() -> list[Any]:
+        raise ValueError("no such kernel")
+
+    found = WideRun([lambda: [F32], fails, lambda: [OFF, OFF], lambda: [OFF]], [EXACT])
+    assert _judged(F32, found)[0].outcome is Outcome.WARNING
+    assert _judged(F32, WideRun([lambda: [F32], fails, lambda: [OFF, OFF]], [EXACT])) is None
 
 
 @pytest.mark.parametrize("category", ["nan", "inf", "zero sign", "dtype", "shape", "undecided"])
 def test_only_values_are_asked_about(category: str) -> None:
-    assert _judged(F32, WideRun([OFF], [EXACT]), category=category) is None
+    assert _judged(F32, WideRun([lambda: [OFF]], [EXACT]), category=category) is None
 
 
 def test_another_output_that_is_wrong_forbids_it() -> None:
     other = (OutputReport("z", outcome=Outcome.FAILED, category="missing"),)
-    assert _judged(F32, WideRun([OFF], [EXACT]), other=other) is None
+    assert _judged(F32, WideRun([lambda: [OFF]], [EXACT]), other=other) is None
 
 
 @pytest.mark.parametrize("want", [np.array([1, 2, 3]), [OFF], None])
@@ -95,21 +104,21 @@ def test_only_floats_are_asked_about(want: Any) -> None:
     [EXACT[:2], np.array([1.0, np.inf, 3.0]), np.array([1.0, 2.0, np.nan]), np.array([1, 2, 3])],
 )
 def test_other_shapes_and_infinities_give_no_verdict(wide: Any) -> None:
-    assert _judged(F32, WideRun([OFF], [wide])) is None
+    assert _judged(F32, WideRun([lambda: [OFF]], [wide])) is None
 
 
 def test_what_overflows_when_it_is_narrowed_gives_no_verdict() -> None:
-    assert _judged(F32, WideRun([OFF], [EXACT * 1e40])) is None
+    assert _judged(F32, WideRun([lambda: [OFF]], [EXACT * 1e40])) is None
 
 
 def test_another_number_of_outputs_gives_no_verdict() -> None:
-    assert _judged(F32, WideRun([OFF, OFF], [EXACT, EXACT])) is None
+    assert _judged(F32, WideRun([lambda: [OFF, OFF]], [EXACT, EXACT])) is None
 
 
 def test_which_side_is_told_of_what_is_refused() -> None:
     failed = OutputReport("y", outcome=Outcome.FAILED, category="values")
     run, allowances = _run(OFF, F32), {"y": ulp_allowance("2 ULP", 2.0)}
-    assert judged([failed], run, allowances, WideRun([F32], [EXACT])) is None
+    assert judged([failed], run, allowances, WideRun([lambda: [F32]], [EXACT])) is None
     assert failed.notes == [
         "computed in float64, the source gives its own result (max 0 ULP) and not that of the "
         "converted model (max 126 ULP)"
@@ -154,7 +163,7 @@ class _FakeSource:
             raise ValueError("no float64 here")
         if self.fake.wide == "none":
             return None
-        return WideRun([self.run(args)[0][1]], [np.sin(args[0].astype(np.float64))])
+        return WideRun([lambda: [self.run(args)[0][1]]], [np.sin(args[0].astype(np.float64))])
 
 
 register_source("wide", lambda m: isinstance(m, _Fake), _FakeSource)

@@ -202,16 +202,23 @@ class JaxSource:
         return (outputs, done) if done else None
 
     def run_in_float64(self, args: tuple[Any, ...], options: Mapping[str, Any]) -> WideRun | None:
-        """Runs the traced equations in float64 and as they are."""
+        """Runs the traced equations."""
         import jax
+        from jax.extend import core
 
         from yobx.verification.jax_wide import run_in_float64
 
         function, leaves = self._flat(args, options)
         traced = jax.make_jaxpr(function)(*leaves)
-        own = run_equations(traced, leaves, lambda step: step.outputs)
         wide, kept = run_in_float64(traced, leaves)
-        return WideRun([_as_array(array) for array in own], wide, kept)
+
+        def compiled() -> list[Any]:
+            return list(map(_as_array, jax.jit(core.jaxpr_as_fun(traced))(*leaves)))
+
+        def step_by_step() -> list[Any]:
+            return list(map(_as_array, run_equations(traced, leaves, lambda step: step.outputs)))
+
+        return WideRun((compiled, step_by_step), wide, kept)
 
     def _flat(
         self, args: tuple[Any, ...], options: Mapping[str, Any]

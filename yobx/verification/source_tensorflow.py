@@ -157,17 +157,24 @@ class TensorFlowSource:
         return _flat(function, found[0]), found[1]
 
     def run_in_float64(self, args: tuple[Any, ...], options: Mapping[str, Any]) -> WideRun | None:
-        """Runs the traced graph operation by operation, in float64 and as it is."""
+        """Runs the traced graph operation by operation."""
         from yobx.verification.tensorflow_wide import NotRunError, run_graph
 
         function, leaves = self._call(args, options)
         inputs = [*leaves, *function.captured_inputs]
         try:
             wide, kept = run_graph(function.graph, inputs, wide=True)
-            own, _ = run_graph(function.graph, inputs, wide=False)
         except NotRunError:
             return None
-        return WideRun(_flat(function, own), _flat(function, wide), kept)
+
+        def step_by_step() -> list[Any]:
+            return _flat(function, run_graph(function.graph, inputs, wide=False)[0])
+
+        def optimised() -> list[Any]:
+            found = tree.flatten(function(*leaves))
+            return [array for _, leaf in found for _, array in _dense("", leaf)]
+
+        return WideRun((step_by_step, optimised), _flat(function, wide), kept)
 
     def narrow_values(
         self, args: tuple[Any, ...], options: Mapping[str, Any], values: Mapping[str, str]

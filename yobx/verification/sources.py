@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
@@ -182,15 +182,15 @@ class RewrittenSource(Protocol):
 
 @dataclass(frozen=True)
 class WideRun:
-    """A traced source, run twice.
+    """A traced source in float64.
 
     Attributes:
-        own: Outputs in order, computed in its own types.
-        wide: The same in float64 (and complex128), where it computes in fewer bits.
-        kept: Operations that ran in their own types both times, since they have no others.
+        own: Ways to run the trace in its own types, each of which gives the outputs in order.
+        wide: Outputs in float64 (and complex128), where it computes in fewer bits.
+        kept: Operations that ran in their own types here too, since they have no others.
     """
 
-    own: Sequence[Any]
+    own: Sequence[Callable[[], Sequence[Any]]]
     wide: Sequence[Any]
     kept: tuple[str, ...] = ()
 
