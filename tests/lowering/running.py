@@ -6,9 +6,17 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import onnx
 import onnxruntime
 
 from yobx.xbuilder import GraphBuilder
+
+
+def build_session(model: onnx.ModelProto) -> onnxruntime.InferenceSession:
+    """A session on the CPU."""
+    return onnxruntime.InferenceSession(
+        model.SerializeToString(), providers=["CPUExecutionProvider"]
+    )
 
 
 def run(
@@ -24,7 +32,4 @@ def run(
     results = [made] if isinstance(made, str) else list(made)
     for i, value in enumerate(results):
         g.make_tensor_output(f"y{i}", source=value)
-    session = onnxruntime.InferenceSession(
-        g.to_onnx().SerializeToString(), providers=["CPUExecutionProvider"]
-    )
-    return list(session.run(None, dict(zip(names, arrays, strict=True))))
+    return list(build_session(g.to_onnx()).run(None, dict(zip(names, arrays, strict=True))))
