@@ -176,13 +176,13 @@ SUBJECTS: Mapping[tuple[str, str, str], Subject] = {
     ("tensorflow", "BesselK0e", "float64"): Subject(
         tf.math.special.bessel_k0e,
         _bessel_k0e,
-        lambda rng: [_log_uniform(rng, -5.0, 1.5)],
+        lambda rng: [_log_uniform(rng, -5.0, 1.5), np.linspace(1.35, 1.5, 40_001)],
         (1.0, 2.0),
     ),
     ("tensorflow", "BesselK0", "float64"): Subject(
         tf.math.special.bessel_k0,
         lambda x: _bessel_k0e(x) * np.exp(-x),
-        lambda rng: [_log_uniform(rng, -5.0, 1.5)],
+        lambda rng: [_log_uniform(rng, -5.0, 1.5), np.linspace(1.35, 1.5, 40_001)],
         (1.0, 2.0),
     ),
 }
