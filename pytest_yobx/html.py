@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Iterable
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from pytest_yobx.results import GOOD, short_name
+from pytest_yobx.telling import reason
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -15,6 +17,11 @@ if TYPE_CHECKING:
     from yobx.verification import ConversionReport
 
 __all__ = ["render_page", "render_session"]
+
+
+_MOST = 140
+# Behind what separates the words of a name.
+_WORD_END = re.compile(r"(?<=[_:./\-\[\]])(?=[^_:./\-\[\]])")
 
 
 def render_page(reports: Iterable[ConversionReport]) -> str:
@@ -85,7 +92,16 @@ def _template() -> Template:
     environment = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
+    environment.filters["breakable"] = _breakable
     return environment.from_string(_text("report.html"))
+
+
+def _breakable(name: str) -> str:
+    """A name that a narrow column breaks between its words, not inside them."""
+    import markupsafe
+
+    parts = (markupsafe.escape(part) for part in _WORD_END.split(name))
+    return markupsafe.Markup("<wbr>").join(parts)
 
 
 def _text(name: str) -> str:
@@ -96,7 +112,11 @@ def _overview(row: dict[str, Any]) -> dict[str, Any]:
     """What the table shows of one test."""
     reports = row["reports"]
     chosen = next((r for r in reports if not r["passed"]), reports[-1] if reports else None)
+    why = " ".join(row["message"].split()).removeprefix("Skipped: ")
+    if row["outcome"] != "passed" and chosen is not None and not chosen["passed"]:
+        why = reason(chosen)
     blank = {"model": short_name(row["nodeid"]), "framework": "", "opset": "", "phase": ""}
+    blank["why"] = why if len(why) <= _MOST else f"{why[:_MOST]}…"
     if chosen is None:
         return {**blank, "nodes": 0, "max_abs": None, "budget": None}
     numbers = {}

@@ -21,6 +21,7 @@ __all__ = ["as_data", "conclude", "show"]
 
 _WRITTEN = pytest.StashKey[list[str]]()
 _MOST_WARNINGS = 10
+_TAIL = 20  # of a name that is cut: the end tells the cases of one model apart
 _VERDICT = pytest.StashKey[Verdict]()
 
 
@@ -248,6 +249,6 @@ def _write_table(
 def _line(cells: tuple[str, ...], widths: list[int]) -> str:
     shown = []
     for i, (cell, width) in enumerate(zip(cells, widths, strict=True)):
-        text = cell if len(cell) <= width else f"{cell[: width - 1]}…"
+        text = cell if len(cell) <= width else f"{cell[: width - 1 - _TAIL]}…{cell[-_TAIL:]}"
         shown.append(text.rjust(width) if 3 <= i <= 7 else text.ljust(width))
     return "  ".join(shown).rstrip()

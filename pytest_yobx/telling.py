@@ -10,7 +10,7 @@ import pytest
 
 from pytest_yobx.results import GOOD, Row, short_name
 
-__all__ = ["alone", "brief", "failures", "forget", "shorten"]
+__all__ = ["alone", "brief", "failures", "forget", "reason", "shorten"]
 
 _TOLD = pytest.StashKey[dict[tuple[str, ...], tuple[str, int]]]()
 # A number that stands alone: sizes, indices and errors are others under each binding.
@@ -34,6 +34,13 @@ def brief(report: Mapping[str, Any]) -> str:
 
     phase = str(report["failed_phase"]) or "nothing compared"
     return printable(f"{phase}: {_what(report, phase)}; model {report['model_name']}")
+
+
+def reason(report: Mapping[str, Any]) -> str:
+    """What decides in a report that did not pass, without its phase and its model."""
+    from yobx.words import printable
+
+    return printable(_what(report, str(report["failed_phase"])))
 
 
 def _what(report: Mapping[str, Any], phase: str) -> str:
@@ -120,9 +127,13 @@ def shorten(
     error = call.excinfo.value if call.excinfo is not None else None
     wrong = [known for known in found if not known["passed"]]
     crash = getattr(report.longrepr, "reprcrash", None)  # a text is of an entry of expectations
-    if not report.failed or not wrong or crash is None or not isinstance(error, VerificationError):
+    if not report.failed or not wrong or crash is None:
         return
     failing = wrong[-1]
+    if not isinstance(error, VerificationError):
+        if failing["failed_phase"] == "import":  # what the code of the user raised, or an entry
+            crash.message = brief(failing)
+        return
     told = item.config.stash.setdefault(_TOLD, {})
     mine = item.nodeid, failing["seed"]
     first, seed = told.setdefault((_owner(item), *_signature(failing)), mine)

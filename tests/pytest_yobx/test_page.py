@@ -12,6 +12,7 @@ from playwright.sync_api import expect, sync_playwright
 from pytest_yobx.html import render_session
 from tests.verification.models import network, unary
 from yobx.verification import check_conversion
+from yobx.verification.check import failed_import
 
 CHROMIUM = shutil.which("chromium")
 EVIL = "<img src=x onerror=\"document.title='taken'\">&\"'"
@@ -88,7 +89,7 @@ def page(browser, address):
 
 
 def names(page):
-    return page.locator("#table tbody tr:visible th").all_inner_texts()
+    return page.locator("#table tbody tr:visible th a").all_inner_texts()
 
 
 def open_result(page, name):
@@ -103,6 +104,54 @@ def test_names_are_text_everywhere(page):
     assert EVIL in page.locator("#table").inner_text()
     open_result(page, "<img")
     assert f"the worker died {EVIL}" in page.locator("article:visible").inner_text()
+
+
+def test_rows_that_did_not_pass_say_why(page):
+    row = page.locator("#table tbody tr", has_text="epsilon[primes]")
+    assert row.locator(".why").inner_text().startswith("%n1 BatchNormalization")
+    assert page.locator("#table tbody tr", has_text="net[primes]").locator(".why").count() == 0
+    crash = page.locator("#table tbody tr", has_text="crash")
+    assert "the worker died" in crash.locator(".why").inner_text()
+
+
+def test_a_row_of_a_model_that_cannot_be_loaded_says_why(browser, tmp_path):
+    failed = failed_import("zoo:gone", "there is no module 'zoo'.")
+    rows = [row("zoo:gone", failed), row("zoo:gone[ones]", outcome="skipped", message="Skipped: x")]
+    data = {"environment": {}, "totals": {"failed": 1, "skipped": 1}, "results": rows}
+    path = tmp_path / "report.html"
+    path.write_text(render_session(data), encoding="utf-8")
+    page = browser.new_page()
+    page.goto(path.as_uri())
+    assert page.locator(".why").all_inner_texts() == ["there is no module 'zoo'", "x"]
+    page.close()
+
+
+def test_long_names_break_between_their_words(browser, tmp_path):
+    name = "zoo:a_very_long_name_of_an_encoder_decoder_transformer_with_attention_pooling[primes]"
+    path = tmp_path / "report.html"
+    data = {"environment": {}, "totals": {}, "results": [row(name, outcome="skipped")]}
+    path.write_text(render_session(data), encoding="utf-8")
+    page = browser.new_page(viewport={"width": 400, "height": 600})
+    page.goto(path.as_uri())
+    link = page.locator("#table th a")
+    assert link.text_content() == name
+    lines = link.evaluate(
+        """a => { const lines = []; let top = null;
+            for (const node of a.childNodes) {
+                if (node.nodeType !== Node.TEXT_NODE) continue;
+                for (let i = 0; i < node.length; i++) {
+                    const range = document.createRange();
+                    range.setStart(node, i); range.setEnd(node, i + 1);
+                    const at = Math.round(range.getBoundingClientRect().top);
+                    if (at !== top) { lines.push(""); top = at; }
+                    lines[lines.length - 1] += node.data[i];
+                } }
+            return lines; }"""
+    )
+    assert "".join(lines) == name
+    assert len(lines) > 2
+    assert all(line[-1] in "_:[]" for line in lines)
+    page.close()
 
 
 def test_what_failed_comes_first(page):

@@ -149,3 +149,30 @@ def test_the_head_of_a_run_explains_the_words_of_its_table(pytester):
     result = run(pytester, "--yobx", "--yobx-bindings", "primes,ones", "--collect-only")
     assert any(line.startswith(words) for line in result.stdout.lines)
     assert "yobx: sizes" not in str(run(pytester, "--collect-only").stdout)
+
+
+def test_the_line_of_a_model_that_cannot_be_loaded_begins_with_its_phase(pytester):
+    write_repository(pytester, ["nothing", "raising", "gone"])
+    result = run(pytester, "--yobx", "--yobx-bindings", "primes")
+    short = [line for line in result.stdout.lines if line.startswith("FAILED ")]
+    starts = ["import: nothing (None) from", "import: OSError: no", "import: yobx_models entry"]
+    assert [any(start in line for line in short) for start in starts] == [True] * 3
+
+
+def test_names_that_are_cut_keep_their_end(pytester):
+    write_repository(pytester, [])
+    name = "a_function_of_a_name_that_is_too_long_for_the_table_at_the_end_of_a_run"
+    pytester.makepyfile(
+        test_own=f"""
+        import pytest
+        from fake_framework import Model, X
+
+        @pytest.mark.parametrize("case", ["one", "two"])
+        def test_{name}(assert_converts, case):
+            assert_converts(Model(), (X,))
+        """
+    )
+    lines = run(pytester, "--yobx").stdout.lines
+    cut = [line.split()[0] for line in lines if "…" in line and line.startswith("test_a_fun")]
+    assert [line[-6:] for line in cut] == ["n[one]", "n[two]"]
+    assert {len(line) for line in cut} == {60}
