@@ -66,7 +66,8 @@ def read_report(path: Path) -> dict[str, Any]:
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise pytest.UsageError(f"yobx: {path} is no report that can be read: {error}") from error
+        why = (error.strerror if isinstance(error, OSError) else None) or error
+        raise pytest.UsageError(f"yobx: {path} is no report that can be read: {why}") from error
     if not isinstance(data, dict) or data.get("schema") != SCHEMA or "results" not in data:
         raise pytest.UsageError(
             f"yobx: {path} is no report of schema {SCHEMA}, as pytest --yobx writes it"

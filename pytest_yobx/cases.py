@@ -157,7 +157,9 @@ class Cells:
         Returns:
             The findings.
         """
+        from yobx.errors import ArgumentError
         from yobx.verification import prepare_check
+        from yobx.verification.check import failed_import
 
         if owner != self._owner:
             self.forget()
@@ -176,7 +178,11 @@ class Cells:
         key = (case.target_opset, case.seed, case.precision, scale)
         prepared = self._prepared.get(key)
         if prepared is None:
-            prepared = prepare_check(loaded.model, loaded.args, **options)
+            try:
+                prepared = prepare_check(loaded.model, loaded.args, **options)
+            except ArgumentError as error:
+                attach(item, failed_import(options["name"], str(error)))
+                raise
             self._prepared[key] = prepared
         if not prepared.ready:
             phase = prepared.result.report.failed_phase

@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 
+from pytest_yobx.at_the_call import AtTheCall
 from pytest_yobx.cases import Case, Cells, cases_for, finish
 from pytest_yobx.entries import Entry, EntryError, expand, interpret
 from pytest_yobx.expected import scale_of
 from pytest_yobx.marked import FIXTURES, is_model_function
 from pytest_yobx.options import Settings
-from pytest_yobx.telling import alone
+from pytest_yobx.telling import alone, is_foreign
 
 __all__ = [
     "ModelItem",
@@ -96,12 +97,15 @@ class ModelItem(pytest.Item):
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """The failure text alone; a traceback only where the user's code raised."""
-        from yobx.errors import VerificationError
+        from yobx.errors import VerificationError, YobxError
 
         if isinstance(excinfo.value, (VerificationError, EntryError, pytest.UsageError)):
             return alone(excinfo)
         # From where the user's code begins; the frames before are pytest's and ours.
-        excinfo.traceback = excinfo.traceback.filter(_is_foreign)
+        foreign = excinfo.traceback.filter(is_foreign)
+        if not foreign and isinstance(excinfo.value, YobxError):
+            return alone(excinfo)
+        excinfo.traceback = foreign
         if not excinfo.traceback:  # none of it ran: a syntax error says where it is itself
             return excinfo.exconly()
         return super().repr_failure(excinfo, "short")
@@ -139,12 +143,6 @@ def is_complete(config: pytest.Config) -> bool:
     return whole or any((base / str(argument)).resolve() == root for argument in config.args)
 
 
-def _is_foreign(entry: Any) -> bool:
-    packages = {"pytest", "_pytest", "pluggy", "pytest_yobx", "yobx", "importlib", "xdist"}
-    module = str(entry.frame.f_globals.get("__name__", ""))
-    return module.partition(".")[0] not in packages
-
-
 def models_wanted(config: pytest.Config) -> bool:
     """Whether ``yobx_models`` belongs to what was asked for on the command line."""
     if config.args_source is not pytest.Config.ArgsSource.ARGS:
@@ -176,5 +174,6 @@ def run_model_function(item: pytest.Function) -> None:
 
     marker, scale = marker_options(item), scale_of(item)
     cells = cells_of(item.config)
-    result = cells.run(item, owner, load, case, marker, settings=settings, scale=scale)
-    finish(result, item, settings)
+    with AtTheCall():
+        result = cells.run(item, owner, load, case, marker, settings=settings, scale=scale)
+        finish(result, item, settings)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_yobx.at_the_call import AtTheCall
 from pytest_yobx.cases import Case, cases_for, finish, left_out, merged
 from pytest_yobx.collection import marker_options, settings_of
 from pytest_yobx.expected import scale_of
@@ -28,25 +28,6 @@ __all__ = [
 ]
 
 Check = Callable[..., "CheckResult"]
-
-
-class _AtTheCall:
-    """Shows what is wrong with a call or its model at the line of the call, without our frames."""
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        __tracebackhide__ = True
-        from yobx.errors import YobxError
-
-        if isinstance(error, (YobxError, pytest.UsageError)):
-            raise error.with_traceback(None) from None
 
 
 @pytest.fixture(scope="session")
@@ -108,7 +89,7 @@ def assert_converts(request: pytest.FixtureRequest, yobx_settings: Settings) -> 
         __tracebackhide__ = True
         from yobx.verification import run_check
 
-        with _AtTheCall():
+        with AtTheCall():
             result = run_check(model, args, **_options(request, yobx_settings, options))
             result.report.notes += _left_out(request, yobx_settings, options)
             finish(result, request.node, yobx_settings)
@@ -128,7 +109,7 @@ def yobx_convert(request: pytest.FixtureRequest, yobx_settings: Settings) -> Cal
         __tracebackhide__ = True
         from yobx.verification import prepare_check
 
-        with _AtTheCall():
+        with AtTheCall():
             prepared = prepare_check(model, args, **_options(request, yobx_settings, options))
             if not prepared.ready or prepared.result.report.failed_phase:
                 finish(prepared.result, request.node, yobx_settings)
@@ -149,7 +130,7 @@ def assert_shapes(request: pytest.FixtureRequest, yobx_settings: Settings) -> Ch
         __tracebackhide__ = True
         from yobx.verification import check_shapes
 
-        with _AtTheCall():
+        with AtTheCall():
             result = check_shapes(model, args, **_options(request, yobx_settings, options))
             result.report.notes += _left_out(request, yobx_settings, options)
             finish(result, request.node, yobx_settings)

@@ -48,7 +48,16 @@ def _list(text: str) -> tuple[str, ...]:
 
 
 def _numbers(text: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in _list(text))
+    parts = _list(text)
+    if not all(part.removeprefix("-").isdecimal() for part in parts):
+        raise ValueError("whole numbers are expected")
+    return tuple(int(part) for part in parts)
+
+
+def _number(text: str) -> int:
+    if len(_numbers(text)) != 1:
+        raise ValueError("a whole number is expected")
+    return _numbers(text)[0]
 
 
 def _opsets(text: str) -> tuple[int, ...]:
@@ -59,7 +68,10 @@ def _opsets(text: str) -> tuple[int, ...]:
 
 
 def _factor(text: str) -> float:
-    factor = float(text)
+    try:
+        factor = float(text)
+    except ValueError:
+        factor = math.nan
     if not 0 < factor < math.inf:
         raise ValueError("a positive number is expected")
     return factor
@@ -235,7 +247,7 @@ OPTIONS = (
         "was skipped or compared nothing",
         "regressions|any|untested",
     ),
-    _session("min_cells", int, "1", "fewest checks that must have been made", "N"),
+    _session("min_cells", _number, "1", "fewest checks that must have been made", "N"),
     _session("artifacts", str, ".yobx", "folder of artifacts and reports", "DIR"),
     _session("artifacts_always", _truth, "off", "keep artifacts of passing checks too", "on|off"),
     _session(

@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 
+from pytest_yobx.entries import EntryError
+from pytest_yobx.marked import is_model_function
 from pytest_yobx.results import GOOD, Row, short_name
 
-__all__ = ["alone", "brief", "failures", "forget", "reason", "shorten"]
+__all__ = ["alone", "brief", "failures", "forget", "is_foreign", "reason", "shorten"]
 
 _TOLD = pytest.StashKey[dict[tuple[str, ...], tuple[str, int]]]()
 # A number that stands alone: sizes, indices and errors are others under each binding.
@@ -125,6 +127,8 @@ def shorten(
     from yobx.words import printable
 
     error = call.excinfo.value if call.excinfo is not None else None
+    if call.excinfo is not None and report.failed and _is_ours_alone(item, call.excinfo):
+        report.longrepr = alone(call.excinfo)
     wrong = [known for known in found if not known["passed"]]
     crash = getattr(report.longrepr, "reprcrash", None)  # a text is of an entry of expectations
     if not report.failed or not wrong or crash is None:
@@ -146,6 +150,21 @@ def shorten(
         crash = short.reprcrash
     if crash is not None:
         crash.message = brief(failing)
+
+
+def _is_ours_alone(item: pytest.Item, excinfo: pytest.ExceptionInfo[BaseException]) -> bool:
+    """Whether a function that returned its model failed afterwards: none of its lines did it."""
+    from yobx.errors import YobxError
+
+    ours = isinstance(excinfo.value, (YobxError, EntryError, pytest.UsageError))
+    return ours and is_model_function(item) and not any(map(is_foreign, excinfo.traceback))
+
+
+def is_foreign(entry: Any) -> bool:
+    """Whether a frame is none of pytest and of ours."""
+    packages = {"pytest", "_pytest", "pluggy", "pytest_yobx", "yobx", "importlib", "xdist"}
+    module = str(entry.frame.f_globals.get("__name__", ""))
+    return module.partition(".")[0] not in packages
 
 
 def alone(excinfo: pytest.ExceptionInfo[BaseException]) -> Any:

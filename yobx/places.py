@@ -12,7 +12,7 @@ __all__ = ["innermost_user_line", "line_that_raised"]
 
 # Frameworks are no place a user can change.
 _LIBRARIES = frozenset({"tensorflow", "keras", "tf_keras", "jax", "jaxlib", "numpy"})
-_OWN = Path(__file__).resolve().parent
+_OWN = (Path(__file__).resolve().parent, Path(__file__).resolve().parents[1] / "pytest_yobx")
 _STANDARD = Path(sysconfig.get_paths()["stdlib"])
 _INSTALLED = "site-packages"
 
@@ -29,7 +29,7 @@ def innermost_user_line(frames: Iterable[tuple[str, int]]) -> str:
     """
     for filename, line in reversed(list(frames)):
         path = Path(filename)
-        if path.is_relative_to(_OWN):
+        if _is_own(path):
             return ""
         if not _is_library(path):
             return f"{_shown(path)}:{line}"
@@ -51,7 +51,7 @@ def line_that_raised(error: BaseException) -> str:
     foreign = []
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
         path = Path(frame.filename)
-        if not path.is_relative_to(_OWN) and not _is_library(path):
+        if not _is_own(path) and not _is_library(path):
             foreign.append((path, frame))
     # The user's own files, before packages that are built on the frameworks.
     for path, frame in sorted(foreign, key=lambda found: _INSTALLED in found[0].parts):
@@ -60,6 +60,10 @@ def line_that_raised(error: BaseException) -> str:
     cause = error.__cause__
     made = cause is not None and type(cause).__name__ == "JaxStackTraceBeforeTransformation"
     return line_that_raised(cause) if cause is not None and made else ""
+
+
+def _is_own(path: Path) -> bool:
+    return any(path.is_relative_to(folder) for folder in _OWN)
 
 
 def _is_library(path: Path) -> bool:

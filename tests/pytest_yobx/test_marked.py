@@ -173,3 +173,49 @@ def test_a_test_case_may_use_the_fixture_and_the_options(pytester):
     )
     run(pytester, *ONE).assert_outcomes(passed=1, failed=1)
     assert rows(pytester) == {"TestOld::test_right": "passed", "TestOld::test_wrong": "failed"}
+
+
+def test_a_failure_of_a_marked_function_is_its_text_alone(pytester):
+    write_repository(pytester, [])
+    pytester.makepyfile(
+        test_own="""
+        import pytest
+        from fake_framework import Model, X
+
+        @pytest.mark.yobx
+        def test_nothing():
+            pass
+
+        @pytest.mark.yobx(precision=["f32"])
+        def test_precision():
+            return Model(), (X,)
+
+        @pytest.mark.yobx(bindings=3)
+        def test_binding():
+            return Model(), (X,)
+
+        @pytest.mark.yobx
+        def test_values():
+            return Model("values"), (X,)
+
+        @pytest.mark.yobx
+        def test_raising():
+            raise OSError("no weights here")
+        """
+    )
+    result = run(pytester, "--yobx", "--yobx-bindings", "primes")
+    result.assert_outcomes(failed=5)
+    text = str(result.stdout)
+    assert "hidden" not in text
+    assert "pytest_yobx/" not in text
+    assert "INTERNAL" not in text
+    assert 'raise OSError("no weights here")' in text
+    lines = result.stdout.lines
+    short = {line.partition(" - ")[2][:16] for line in lines if line.startswith("FAILED ")}
+    assert short == {
+        "import: nothing ",
+        "import: 'f32' — ",
+        "run: 3 — a bindi",
+        "values: %h MatMu",
+        "import: OSError:",
+    }

@@ -126,7 +126,7 @@ def choose_bindings(
     }
     chosen = []
     for entry in AUTO if asked is None else asked:
-        if isinstance(entry, str):
+        if not isinstance(entry, Mapping):
             if entry not in ready:
                 raise ArgumentError(
                     f"a binding is one of {', '.join(ready)}, or a dict symbol -> size. Received: "

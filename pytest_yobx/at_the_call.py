@@ -1,0 +1,37 @@
+"""Failures are shown where the user called, without our frames."""
+
+from __future__ import annotations
+
+from types import TracebackType
+
+import pytest
+
+from pytest_yobx.entries import EntryError
+
+__all__ = ["AtTheCall"]
+
+
+class AtTheCall:
+    """Cuts our frames, and what an error was chained to, off what is wrong with a call or a model.
+
+    An error that went through code of the user keeps its traceback, as does one that is not ours.
+    """
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        __tracebackhide__ = True
+        if error is None:
+            return
+        from yobx.errors import YobxError
+        from yobx.places import line_that_raised
+
+        ours = isinstance(error, (YobxError, EntryError, pytest.UsageError))
+        if ours and not line_that_raised(error):
+            raise error.with_traceback(None) from None
