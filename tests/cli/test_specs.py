@@ -88,3 +88,8 @@ def test_opset(text: str, expected: int | dict[str, int]) -> None:
 def test_opset_is_refused(text: str) -> None:
     with pytest.raises(ArgumentError, match=r"--opset 21,com\.microsoft=1"):
         parse_opset(text)
+
+
+def test_a_dtype_that_is_near_another_one() -> None:
+    with pytest.raises(ArgumentError, match=r"Received: 'float' in .* Did you mean float\d+\?"):
+        InputSpec.parse("x:float[3]")

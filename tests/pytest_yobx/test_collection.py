@@ -63,7 +63,7 @@ def test_paths_limit_the_run_and_the_summary_says_so(pytester):
     [
         ("absent", "*zoo has no 'absent'*"),
         ("raising", "*no weights here*"),
-        ("nothing", "*Received: (NoneType) from zoo:nothing*"),
+        ("nothing", "*Received: nothing (None) from zoo:nothing*"),
         ("misspelled", "*unknown option of zoo:misspelled: sead. Did you mean seed? Valid:*"),
         ("", "yobx_models entry 'zoo:' names nothing. An entry has the form package.module:*"),
         ("weights/*.keras", "*'weights/?.keras' matches no .keras or .onnx file*"),

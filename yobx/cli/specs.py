@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -64,9 +65,11 @@ class InputSpec:
                 argument="input",
             )
         if match["dtype"] not in DTYPES:
+            near = difflib.get_close_matches(match["dtype"], DTYPES, n=1)
+            hint = f" Did you mean {near[0]}?" if near else ""
             raise ArgumentError(
                 f"The dtype of an input is one of {', '.join(DTYPES)}. "
-                f"Received: {match['dtype']!r} in {text!r}.",
+                f"Received: {match['dtype']!r} in {text!r}.{hint}",
                 argument="input",
             )
         sizes = match["shape"].split(",") if match["shape"].strip() else []
