@@ -21,6 +21,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from yobx.verification.dtypes import epsilon_half, is_float, widen
 from yobx.verification.error_classes import node_class, operation_results, subgraphs
+from yobx.verification.long_sums import reach_of_long_sum
 from yobx.verification.narrow_casts import steps_before
 from yobx.verification.provenance import Operation, facts_of
 from yobx.verification.tolerances import Tolerances
@@ -245,6 +246,12 @@ class _Noise:
             nodes, condition = self._reach_of_fourier(node, self.dtypes[output])
         else:
             nodes, condition = self._reach(node, output)
+            total, kind = before_noise(output), self.dtypes[output]
+            most = self.tolerances.noise["sums"]
+            more, condition = reach_of_long_sum(
+                node, total, condition, dtype=kind, amplitude=most, name=self._name
+            )
+            nodes += more
         return [
             *nodes,
             *self._spread(before_noise(output), noise, 0.0, width, self.dtypes[output]),

@@ -251,7 +251,9 @@ def _dense(name: str, value: Any) -> list[NamedArray]:
 
     parts = tf.nest.flatten(value, expand_composites=True)
     # A Python number has the dtype that it gets in a graph.
-    arrays = [np.asarray(p if is_tensor(p) else tf.convert_to_tensor(p)) for p in parts]
+    tensors = [part if is_tensor(part) else tf.convert_to_tensor(part) for part in parts]
+    # A scalar of bfloat16 gives no array of itself.
+    arrays = [np.asarray(t.numpy() if hasattr(t, "numpy") else t) for t in tensors]
     if len(arrays) == 1:
         return [(name, arrays[0])]
     return [("", array) for array in arrays]
