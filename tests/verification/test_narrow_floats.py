@@ -390,7 +390,6 @@ def test_a_fault_of_a_few_units_in_one_layer_is_caught(
 
 
 def test_a_scalar_of_tensorflow_in_16_bits_is_an_array() -> None:
-
     x = np.linspace(-1.0, 1.0, 6).astype(ml_dtypes.bfloat16)
     largest = tf.function(tf.reduce_max)
     report = check_conversion(largest, (x,))
