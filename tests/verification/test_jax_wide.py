@@ -182,3 +182,17 @@ def test_what_a_trace_has_frozen_is_refused() -> None:
     report = check_conversion(lambda x: jnp.sin(x * next(scales)), (jnp.asarray(X),))
     assert report.failed_phase == "values"
     assert ACQUITTED not in report.text()
+
+
+def test_a_program_that_xla_joins_is_compared_step_by_step_too() -> None:
+    """Weights of a cubic resize are computed while XLA compiles, and rounded otherwise."""
+    x = np.random.default_rng(0).normal(size=(2, 9, 7, 3)).astype(np.float32)
+
+    def resized(v: Any, factor: float = 1.0) -> Any:
+        return jax.image.resize(v * np.float32(factor), (2, 17, 9, 3), "cubic")
+
+    report = check_conversion(resized, (x,), dynamic_shapes={}, localize=False)
+    assert report.passed, report.text()
+    wrong = yobx.jax.to_onnx(lambda v: resized(v, 1.0 + 1e-5), (x,), dynamic_shapes={})
+    faulty = check_conversion(wrong, (x,), reference=resized, localize=False)
+    assert faulty.failed_phase == "values"

@@ -82,6 +82,15 @@ def test_one_way_to_run_the_trace_is_enough() -> None:
     assert _judged(F32, WideRun([lambda: [F32], fails, lambda: [OFF, OFF]], [EXACT])) is None
 
 
+def test_what_the_trace_gives_step_by_step_is_acquitted() -> None:
+    found = WideRun([lambda: [OFF], lambda: [F32]], [EXACT[::-1]])
+    (report,) = _judged(F32, found)
+    assert report.outcome is Outcome.WARNING
+    assert "step by step" in report.notes[-1]
+    assert not report.wrong
+    assert _judged(F32[::-1].copy() * np.float32(1.1), found) is None
+
+
 @pytest.mark.parametrize("category", ["nan", "inf", "zero sign", "dtype", "shape", "undecided"])
 def test_only_values_are_asked_about(category: str) -> None:
     assert _judged(F32, WideRun([lambda: [OFF]], [EXACT]), category=category) is None
