@@ -8,7 +8,14 @@ import pytest
 
 from pytest_yobx.entries import EntryError
 
-__all__ = ["AtTheCall"]
+__all__ = ["AtTheCall", "is_ours"]
+
+
+def is_ours(error: BaseException) -> bool:
+    """Whether an error says what is wrong with a call, an entry or a model."""
+    from yobx.errors import YobxError
+
+    return isinstance(error, (YobxError, EntryError, pytest.UsageError))
 
 
 class AtTheCall:
@@ -29,9 +36,7 @@ class AtTheCall:
         __tracebackhide__ = True
         if error is None:
             return
-        from yobx.errors import YobxError
         from yobx.places import line_that_raised
 
-        ours = isinstance(error, (YobxError, EntryError, pytest.UsageError))
-        if ours and not line_that_raised(error):
+        if is_ours(error) and not line_that_raised(error):
             raise error.with_traceback(None) from None

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["render_page", "render_session"]
 
-
+# Characters of a reason in the table.
 _MOST = 140
 # Behind what separates the words of a name.
 _WORD_END = re.compile(r"(?<=[_:./\-\[\]])(?=[^_:./\-\[\]])")

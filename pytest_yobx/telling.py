@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pytest_yobx.entries import EntryError
+from pytest_yobx.at_the_call import is_ours
 from pytest_yobx.marked import is_model_function
 from pytest_yobx.results import GOOD, Row, short_name
 
@@ -154,10 +154,8 @@ def shorten(
 
 def _is_ours_alone(item: pytest.Item, excinfo: pytest.ExceptionInfo[BaseException]) -> bool:
     """Whether a function that returned its model failed afterwards: none of its lines did it."""
-    from yobx.errors import YobxError
-
-    ours = isinstance(excinfo.value, (YobxError, EntryError, pytest.UsageError))
-    return ours and is_model_function(item) and not any(map(is_foreign, excinfo.traceback))
+    ours = is_ours(excinfo.value) and is_model_function(item)
+    return ours and not any(map(is_foreign, excinfo.traceback))
 
 
 def is_foreign(entry: Any) -> bool:

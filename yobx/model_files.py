@@ -126,5 +126,5 @@ def _look_into_message(path: Path, file: Path, rule: str, advice: str) -> None:
         return
     try:
         empty_pb2.Empty.FromString(file.read_bytes())
-    except message.DecodeError:
-        raise _unreadable(rule, path, f"cannot be read. {advice}") from None
+    except message.DecodeError as error:
+        raise _unreadable(rule, path, f"cannot be read. {advice}") from error

@@ -9,7 +9,7 @@ import numpy as np
 import onnx
 import pytest
 
-from yobx.verification.runner import RunError, Session
+from yobx.verification.runner import OutOfTimeError, Session
 
 
 @pytest.mark.parametrize("shape", [(), (1,), (4,), (5,), (3, 5), (0,)], ids=str)
@@ -42,5 +42,5 @@ g (float x) => (float y) {
 
 def test_a_run_ends_when_its_time_is_over() -> None:
     session = Session(onnx.parser.parse_model(ENDLESS))
-    with pytest.raises(RunError, match="terminate"):
+    with pytest.raises(OutOfTimeError, match="terminate"):
         session.run({"x": np.array(1.0, np.float32)}, seconds=0.5)

@@ -14,7 +14,7 @@ import onnx
 from yobx.errors import ArgumentError
 from yobx.jax.random_keys import as_data, as_key, is_key
 from yobx.onnx_optim import TensorType
-from yobx.onnx_optim.sizes import contradicted, named_size
+from yobx.onnx_optim.sizes import named_size, refuse_contradicted
 from yobx.onnx_optim.tensor_type import to_numpy
 
 __all__ = [
@@ -256,13 +256,7 @@ def resolve_shapes(dynamic_shapes: Any, call: Call, names: Sequence[str]) -> lis
                 _check_same(sizes, dim, size, name)
                 if axis == 0:
                     batches.setdefault(size, dim)
-    wrong = contradicted(known)
-    if wrong is not None:
-        raise ArgumentError(
-            "Sizes have values that agree with the arguments. Received: "
-            f"{wrong[0]!r} for an axis of size {wrong[1]}, which no value of its symbols gives.",
-            argument="dynamic_shapes",
-        )
+    refuse_contradicted(known, "dynamic_shapes")
     for shape, leaf, name in zip(shapes, leaves, names, strict=True):
         for axis, dim in enumerate(shape):
             if dim is None and axis == 0 and leaf.concrete:

@@ -100,9 +100,7 @@ def arc_hyperbolic_tangent(g: GraphBuilder, x: Pair) -> Pair:
     return str(real), str(g.op.Mul(atan2(g, height, leg), const(g, a, 0.5)))
 
 
-def _rotated(
-    function: Callable[[GraphBuilder, Pair], Pair],
-) -> Callable[[GraphBuilder, Pair], Pair]:
+def _rotated(function: Function) -> Function:
     """``-i f(i x)``."""
 
     def emit(g: GraphBuilder, x: Pair) -> Pair:

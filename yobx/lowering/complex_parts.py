@@ -101,12 +101,12 @@ def exponential(g: GraphBuilder, x: Pair) -> Pair:
     """``exp(x)``; of a real number it is real, and of infinite ones as in C."""
     a, b = x
     size, zero = g.op.Exp(a), const(g, a, 0)
-    cosine, sine = (g.op.Mul(size, f(b)) for f in (g.op.Cos, g.op.Sin))
+    across, up = (g.op.Mul(size, f(b)) for f in (g.op.Cos, g.op.Sin))
     nowhere = g.op.And(g.op.IsInf(a), g.op.Or(g.op.IsNaN(b), g.op.IsInf(b)))
     vanished = g.op.And(nowhere, g.op.Equal(size, zero))
-    real = g.op.Where(nowhere, size, cosine)
-    sine = g.op.Where(g.op.Equal(b, zero), b, g.op.Where(vanished, zero, sine))
-    return str(real), str(sine)
+    real = g.op.Where(nowhere, size, across)
+    imaginary = g.op.Where(g.op.Equal(b, zero), b, g.op.Where(vanished, zero, up))
+    return str(real), str(imaginary)
 
 
 def exponential_minus_one(g: GraphBuilder, x: Pair) -> Pair:

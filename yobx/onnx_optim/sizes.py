@@ -7,10 +7,19 @@ from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from typing import Any
 
-from yobx.errors import ShapeError
+from yobx.errors import ArgumentError, ShapeError
 from yobx.onnx_optim.optim_dim import OptimDim
 
-__all__ = ["as_written", "contradicted", "named_size", "size_of", "solve", "solved", "symbols_of"]
+__all__ = [
+    "as_written",
+    "contradicted",
+    "named_size",
+    "refuse_contradicted",
+    "size_of",
+    "solve",
+    "solved",
+    "symbols_of",
+]
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
 # Where a size that does not grow for ever, as `n % 7`, has fallen back.
@@ -131,3 +140,22 @@ def contradicted(pairs: Iterable[tuple[str, int]]) -> tuple[str, int] | None:
             if all(size_of(dim, {**values, missing[0]: at}) != actual for at in tried):
                 return dim, actual
     return None
+
+
+def refuse_contradicted(pairs: Iterable[tuple[str, int]], argument: str) -> None:
+    """Refuses sizes that cannot be what they are.
+
+    Args:
+        pairs: Sizes as they are written, with what they are.
+        argument: The argument in which they are written.
+
+    Raises:
+        ArgumentError: If there is such a size.
+    """
+    wrong = contradicted(pairs)
+    if wrong is not None:
+        raise ArgumentError(
+            "Sizes have values that agree with the arguments. Received: "
+            f"{wrong[0]!r} for an axis of size {wrong[1]}, which no value of its symbols gives.",
+            argument=argument,
+        )

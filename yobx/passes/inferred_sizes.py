@@ -120,8 +120,8 @@ class _Part:
     Attributes:
         start: The first axis, with an open size.
         end: The axis behind the last one, which has an open size too.
-        times: What the product of their sizes is multiplied by,
-        by: and divided by.
+        times: What the product of their sizes is multiplied by.
+        by: What it is divided by then.
     """
 
     start: int

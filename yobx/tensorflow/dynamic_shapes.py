@@ -20,7 +20,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from yobx.errors import ArgumentError
-from yobx.onnx_optim.sizes import contradicted, named_size, symbols_of
+from yobx.onnx_optim.sizes import named_size, refuse_contradicted, symbols_of
 from yobx.tensorflow.arguments import CallArguments, InputLeaf, Size
 
 __all__ = ["Entry", "resolve_dynamic_shapes"]
@@ -68,12 +68,7 @@ def resolve_dynamic_shapes(
         for axis, size in enumerate(shape or ()):
             if isinstance(size, str):
                 symbols.declare(size, leaf, axis, name)
-    wrong = contradicted(known)
-    if wrong is not None:
-        raise _error(
-            "Sizes have values that agree with the arguments. Received: "
-            f"{wrong[0]!r} for an axis of size {wrong[1]}, which no value of its symbols gives."
-        )
+    refuse_contradicted(known, "dynamic_shapes")
     for entry, shape, leaf, name in zip(entries, shapes, leaves, names, strict=True):
         if shape is None:
             continue

@@ -13,14 +13,23 @@ import numpy as np
 
 __all__ = ["keeps_samples_apart"]
 
-_ROOMS = frozenset(
-    (
-        *("activations", "attention", "convolutional", "core", "merging", "normalization"),
-        *("pooling", "regularization", "reshaping", "rnn"),
-    )
+#: Packages of ``keras.src.layers`` whose layers work on every sample alone, but for their options.
+_PACKAGES = frozenset(
+    {
+        "activations",
+        "attention",
+        "convolutional",
+        "core",
+        "merging",
+        "normalization",
+        "pooling",
+        "regularization",
+        "reshaping",
+        "rnn",
+    }
 )
 #: Of the layers that prepare data, those that do nothing but arithmetic at inference.
-_PREPARING = frozenset(("CenterCrop", "Normalization", "Rescaling", "Resizing"))
+_PREPARING = frozenset({"CenterCrop", "Normalization", "Rescaling", "Resizing"})
 
 
 def keeps_samples_apart(layer: Any) -> bool:
@@ -40,7 +49,7 @@ def _is_known(layer: Any) -> bool:
         return False
     if path[2] == "models":
         return _is_plain_model(layer)
-    return path[2] == "layers" and (path[3] in _ROOMS or type(layer).__name__ in _PREPARING)
+    return path[2] == "layers" and (path[3] in _PACKAGES or type(layer).__name__ in _PREPARING)
 
 
 def _may_mix(layer: Any) -> bool:

@@ -64,7 +64,7 @@ def _over_all_steps(layer: Any, original: Callable[..., Any]) -> Callable[..., A
             return inner.call(item, **keywords)
 
         tensors = (inputs, mask) if masked else (inputs,)
-        if not training and keeps_samples_apart(inner) and (known or _has_windows(inner)):
+        if not training and keeps_samples_apart(inner) and (known or _has_loops_or_windows(inner)):
             outputs = _of_all_samples(step, tensors)
             if not known or not isinstance(outputs, dict | list | tuple):
                 return outputs
@@ -75,7 +75,7 @@ def _over_all_steps(layer: Any, original: Callable[..., Any]) -> Callable[..., A
     return call
 
 
-def _has_windows(layer: Any) -> bool:
+def _has_loops_or_windows(layer: Any) -> bool:
     """Whether there are loops or windows inside a layer.
 
     TensorFlow cannot vectorise the loops of Keras, and moves axes around windows. What works on

@@ -107,7 +107,7 @@ def _advice(
     if not open_sizes:
         return ""
     try:
-        with _Boundary("", str):
+        with _Boundary("", lambda: ""):
             traced(fixed)
     except YobxError:
         return ""  # it fails for another reason, which is told already

@@ -91,9 +91,10 @@ class FrozenSizes:
         ]
         fixed = {name: sample.sizes[name] for name in alone or other}
         # Sizes of the failing run may be wrong for themselves, as 1 where something becomes empty.
-        changed = [{n: size + 1 for n, size in fixed.items()}]
-        changed.append({n: 2 * size for n, size in fixed.items()})
-        if any(runs(Binding("sample", {**sample.sizes, **sizes})) for sizes in changed):
+        one_more = {name: size + 1 for name, size in fixed.items()}
+        doubled = {name: 2 * size for name, size in fixed.items()}
+        others = ({**sample.sizes, **sizes} for sizes in (one_more, doubled))
+        if any(runs(Binding("sample", sizes)) for sizes in others):
             return {}
         return fixed
 

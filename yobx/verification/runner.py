@@ -56,6 +56,10 @@ class RunError(Exception):
     """onnxruntime fails while running the model."""
 
 
+class OutOfTimeError(RunError):
+    """A run took longer than it was allowed to."""
+
+
 @dataclass
 class RunResult:
     """Values of one run.
@@ -189,7 +193,8 @@ class Session:
             The values by name and the shape warnings.
 
         Raises:
-            RunError: If onnxruntime fails, or takes too long.
+            OutOfTimeError: If it takes longer than `seconds`.
+            RunError: If onnxruntime fails.
         """
         import onnxruntime
 
@@ -200,7 +205,8 @@ class Session:
             with Attempt() as attempt, _time_limit(options, seconds):
                 values = self._run(feeds, wanted, options)
             if attempt.error is not None:
-                raise RunError(one_line(attempt.error)) from attempt.error
+                kind = OutOfTimeError if options.terminate else RunError
+                raise kind(one_line(attempt.error)) from attempt.error
         return RunResult(dict(zip(wanted, values, strict=True)), captured.warnings)
 
     def _run(self, feeds: Mapping[str, NDArray[Any]], wanted: list[str], options: Any) -> list[Any]:

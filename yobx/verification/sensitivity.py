@@ -38,7 +38,7 @@ from yobx.verification.dtypes import epsilon_half, is_float, spacing, widen
 from yobx.verification.error_classes import ValueClass, classify
 from yobx.verification.inner_values import Collector
 from yobx.verification.noise import before_noise, largest_input, noisy_model, run_numbers
-from yobx.verification.runner import LoadError, RunError, Session, exposed
+from yobx.verification.runner import LoadError, OutOfTimeError, RunError, Session, exposed
 from yobx.verification.tolerances import ToleranceException, Tolerances
 from yobx.verification.value_types import ValueType, value_types
 
@@ -291,7 +291,7 @@ class Sensitivity:
             limit = self._limit()
             return [session.run({**feeds, **n}, wanted, seconds=limit).values for n in numbers]
         except RunError as error:
-            self._endless = "terminate" in str(error)
+            self._endless = isinstance(error, OutOfTimeError)
             self._note(f"rounding could not be measured: {error}")
             return []
 

@@ -137,8 +137,7 @@ class TensorFlowSource:
     ) -> list[NDArray[Any]]:
         """Outputs of the traced function, which the model need not give when it runs eagerly."""
         function, leaves = self._call(args, options, sizes)
-        found = tree.flatten(function(*leaves))
-        return [array for _, leaf in found for _, array in _dense("", leaf)]
+        return _arrays(function(*leaves))
 
     def run_with_factors(
         self,
@@ -171,8 +170,7 @@ class TensorFlowSource:
             return _flat(function, run_graph(function.graph, inputs, wide=False)[0])
 
         def optimised() -> list[Any]:
-            found = tree.flatten(function(*leaves))
-            return [array for _, leaf in found for _, array in _dense("", leaf)]
+            return _arrays(function(*leaves))
 
         return WideRun((step_by_step, optimised), _flat(function, wide), kept)
 
@@ -241,7 +239,11 @@ def _flat(function: Any, tensors: Sequence[Any]) -> list[NDArray[Any]]:
     import tensorflow as tf
 
     shape = function.structured_outputs
-    outputs = tf.nest.pack_sequence_as(shape, tensors, expand_composites=True)
+    return _arrays(tf.nest.pack_sequence_as(shape, tensors, expand_composites=True))
+
+
+def _arrays(outputs: Any) -> list[NDArray[Any]]:
+    """Numpy arrays of a nested result, one by one."""
     return [array for _, leaf in tree.flatten(outputs) for _, array in _dense("", leaf)]
 
 

@@ -4,13 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from yobx.verification.findings import (
-    RANDOM,
-    UNDECIDED,
-    Findings,
-    Outcome,
-    OutputReport,
-)
+from yobx.verification.findings import RANDOM, UNDECIDED, Findings, Outcome, OutputReport
 from yobx.words import counted, printable
 
 __all__ = ["render"]
