@@ -19,19 +19,15 @@ from yobx.__main__ import main
 FENCE = re.compile(r"^( *)```(\w+)\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 PAGES = [page for page in PAGES if "_build" not in page.parts and "generated" not in page.parts]
-EXECUTED = [
-    ROOT / "README.md",
-    *(
-        ROOT / "docs" / name
-        for name in (
-            "tutorial/first_model.md",
-            "how-to/dynamic_axes.md",
-            "how-to/large_models.md",
-            "how-to/add_an_operation.md",
-            "explanation/checking.md",
-        )
-    ),
-]
+#: Pages whose blocks run, and the fewest blocks and command lines that each has.
+EXECUTED = {
+    "README.md": 5,
+    "docs/tutorial/first_model.md": 5,
+    "docs/how-to/dynamic_axes.md": 5,
+    "docs/how-to/large_models.md": 3,
+    "docs/how-to/add_an_operation.md": 4,
+    "docs/explanation/checking.md": 1,
+}
 
 
 def _name(page: Path) -> str:
@@ -44,16 +40,16 @@ def _blocks(page: Path) -> Iterator[tuple[str, str]]:
         yield language, "".join(line.removeprefix(indent) for line in text.splitlines(True))
 
 
-@pytest.mark.parametrize("page", EXECUTED, ids=_name)
+@pytest.mark.parametrize("name", EXECUTED)
 def test_blocks_run_in_order(
-    page: Path,
+    name: str,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
     namespace: dict[str, Any] = {"__name__": "readme"}
-    ran = 0
+    page, ran = ROOT / name, 0
     for language, text in _blocks(page):
         if language == "python":
             exec(compile(text, f"<{page.name}>", "exec"), namespace)
@@ -64,7 +60,7 @@ def test_blocks_run_in_order(
                     code = main(shlex.split(line)[1:])
                     assert code == 0, f"{line}\n{capsys.readouterr()}"
                     ran += 1
-    assert ran
+    assert ran >= EXECUTED[name]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=_name)

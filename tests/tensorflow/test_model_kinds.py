@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -263,6 +264,10 @@ def test_broken_files(tmp_path: Path) -> None:
     (tmp_path / "model.keras").write_bytes(b"no archive")
     (tmp_path / "model.txt").write_text("text")
     (tmp_path / "model.h5").write_bytes(b"no archive")
+    with zipfile.ZipFile(tmp_path / "other.keras", "w") as archive:
+        archive.writestr("config.json", "{}")
+    with pytest.raises(UnreadableModelError, match="Keras cannot load"):
+        to_onnx(tmp_path / "other.keras")
     with pytest.raises(UnreadableModelError, match=r"is a zip archive.*, 10 bytes"):
         to_onnx(tmp_path / "model.keras")
     with pytest.raises(UnreadableModelError, match="is an HDF5 file"):

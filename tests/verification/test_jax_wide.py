@@ -17,6 +17,7 @@ from jax.scipy import special
 import yobx.jax
 from tests.verification.wide_mutations import (
     A_LITTLE_MORE,
+    ACQUITTED,
     THROUGH_16_BITS,
     Change,
     break_conversion,
@@ -29,7 +30,6 @@ from yobx.verification.jax_wide import run_in_float64
 RNG = np.random.default_rng(0)
 X = RNG.uniform(0.1, 9.9, (23, 4)).astype(np.float32)
 W = RNG.uniform(0.2, 1.0, (4, 4)).astype(np.float32)
-ACQUITTED = "the source itself is off by rounding"
 
 
 def wide_of(function: Callable[..., Any], *arrays: Any) -> tuple[list[Any], tuple[str, ...]]:

@@ -11,6 +11,7 @@ import pytest
 import tensorflow as tf
 from onnx import helper, numpy_helper
 
+from yobx.tensorflow import to_onnx
 from yobx.verification import check_conversion
 from yobx.verification.error_classes import node_class
 from yobx.verification.runner import Session, exposed
@@ -28,7 +29,6 @@ def positive(*shape: int) -> np.ndarray[Any, Any]:
 
 IMAGES, KERNELS = positive(2, 24, 24, 3), positive(11, 11, 3, 1)
 WIDE, WEIGHTS = positive(2, 12, 12, 64), positive(3, 3, 64, 16)
-BACK = [2, 24, 24, 64]
 GROUPS = np.repeat([0, 1], 50)
 RIGHT = {
     "depthwise": (lambda x: tf.nn.depthwise_conv2d(x, KERNELS, [1] * 4, "VALID"), IMAGES),
@@ -64,10 +64,11 @@ def test_a_small_fault_of_a_sum_is_refused(name: str) -> None:
     function, x = RIGHT[name]
     right = tf.function(function, autograph=False)
     wrong = tf.function(lambda v: function(v) * np.float32(1.0 + 2e-5), autograph=False)
-    from yobx.tensorflow import to_onnx
-
     model = to_onnx(wrong, (x,), dynamic_shapes={})
-    reference = lambda v: right(v).numpy()  # noqa: E731
+
+    def reference(v: Any) -> Any:
+        return right(v).numpy()
+
     report = check_conversion(model, (x,), reference=reference, localize=False)
     assert report.failed_phase == "values"
 

@@ -11,6 +11,7 @@ import pytest
 from onnx import helper
 
 from tests.verification.models import model, value
+from tests.verification.wide_mutations import ACQUITTED
 from yobx.verification import Outcome, check_conversion, register_source
 from yobx.verification.bindings import Binding
 from yobx.verification.comparison import ulp_allowance
@@ -20,7 +21,6 @@ from yobx.verification.sources import WideRun
 from yobx.verification.wide_source import judged, may_be_asked
 
 X = np.random.default_rng(0).uniform(0.1, 9.9, (23, 4)).astype(np.float32)
-ACQUITTED = "the source itself is off by rounding"
 
 # ---- one comparison ----------------------------------------------------------------------------
 
