@@ -26,6 +26,7 @@ from yobx.passes.pooling import mean_to_global_pool
 from yobx.passes.recurrent import merge_directions
 from yobx.passes.reshapes import simplify_reshapes
 from yobx.passes.tensordot import unflatten_matmul
+from yobx.passes.transposed_products import keep_transposed_products
 from yobx.passes.transposes import compose_transposes, transposes_to_reshapes
 from yobx.passes.unit_axes import transpose_outside_unit_axes
 
@@ -71,4 +72,6 @@ def default_passes() -> tuple[Callable[[onnx_ir.Model], None], ...]:
         remove_dead_code,
         keep_counted_indices,
         keep_neutral_numbers,
+        keep_transposed_products,
+        remove_dead_code,
     )
