@@ -44,3 +44,52 @@ def test_a_run_ends_when_its_time_is_over() -> None:
     session = Session(onnx.parser.parse_model(ENDLESS))
     with pytest.raises(OutOfTimeError, match="terminate"):
         session.run({"x": np.array(1.0, np.float32)}, seconds=0.5)
+
+
+@pytest.mark.parametrize("kind", ["float", "float16", "int64", "bool", "string", "double"])
+def test_sequences_beside_values_that_numpy_lacks(kind: str) -> None:
+    code = onnx.TensorProto.DataType.Value(kind.upper())
+    model = onnx.parser.parse_model(
+        f"""<ir_version: 10, opset_import: ["" : 21]>
+        g (bfloat16[n, 2] x) => (bfloat16[n, 2] y, seq({kind}[1, 2]) s, seq({kind}[1, 2]) none) {{
+            y = Identity(x)
+            c = Cast<to = {code}>(x)
+            s = SplitToSequence<axis = 0>(c)
+            none = SequenceEmpty<dtype = {code}>()
+        }}"""
+    )
+    x = np.array([[1, 0], [2, 3]], ml_dtypes.bfloat16)
+    values = Session(model).run({"x": x}).values
+    np.testing.assert_array_equal(values["y"], x)
+    assert values["none"] == []
+    wanted = x.astype(np.float32)
+    if kind != "string":
+        wanted = wanted.astype(onnx.helper.tensor_dtype_to_np_dtype(code))
+    for got, row in zip(values["s"], wanted, strict=True):
+        if kind == "string":
+            assert got.astype(np.float32).tolist() == [row.tolist()]
+        else:
+            assert got.dtype == row.dtype
+            np.testing.assert_array_equal(got, [row])
+
+
+def test_an_empty_optional_beside_values_that_numpy_lacks() -> None:
+    tensor = onnx.helper.make_tensor_type_proto(onnx.TensorProto.FLOAT, [2])
+    optional = onnx.helper.make_optional_type_proto(tensor)
+    numbers = [
+        onnx.helper.make_tensor_value_info(name, onnx.TensorProto.BFLOAT16, []) for name in "xy"
+    ]
+    graph = onnx.helper.make_graph(
+        [
+            onnx.helper.make_node("Identity", ["x"], ["y"]),
+            onnx.helper.make_node("Optional", [], ["o"], type=tensor),
+        ],
+        "g",
+        numbers[:1],
+        [numbers[1], onnx.helper.make_value_info("o", optional)],
+    )
+    opset = onnx.helper.make_opsetid("", 21)
+    model = onnx.helper.make_model(graph, opset_imports=[opset], ir_version=10)
+    values = Session(model).run({"x": np.array(1, ml_dtypes.bfloat16)}).values
+    assert values["o"] is None
+    assert values["y"] == 1

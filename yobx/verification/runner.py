@@ -8,13 +8,14 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import onnx
 from numpy.typing import NDArray
-from onnx import helper
+from onnx import TensorProto, helper
 
 from yobx.errors import ArgumentError
 from yobx.verification.boundary import Attempt, one_line
@@ -265,8 +266,12 @@ def _packed(array: NDArray[Any]) -> NDArray[Any]:
 
 def _from_ort(value: Any) -> Any:
     """Converts a result, reading the bits directly where numpy has no such dtype."""
-    if not value.is_tensor() or value.element_type() not in _LOW_PRECISION:
-        return value.numpy() if value.is_tensor() else value._ortvalue.to_python_value()
+    if not value.has_value():
+        return None
+    if not value.is_tensor():
+        return _list_of(value.data_type()).run(None, {"sequence": value})[0]
+    if value.element_type() not in _LOW_PRECISION:
+        return value.numpy()
     dtype = np.dtype(helper.tensor_dtype_to_np_dtype(value.element_type()))
     shape = tuple(value.shape())
     count = int(np.prod(shape, dtype=np.int64))
@@ -278,6 +283,29 @@ def _from_ort(value: Any) -> Any:
         return nibbles.astype(dtype).reshape(shape)
     raw = ctypes.string_at(value.data_ptr(), count * dtype.itemsize)
     return np.frombuffer(raw, dtype=dtype).reshape(shape)
+
+
+@lru_cache(maxsize=len(TensorProto.DataType.keys()))
+def _list_of(kind: str) -> Any:
+    """A session that gives back a sequence, which only a session makes a list of.
+
+    Args:
+        kind: What onnxruntime calls its type, as ``seq(tensor(float))``; no element of such a
+            sequence is of a type that numpy lacks.
+    """
+    import onnxruntime
+
+    element = kind.removeprefix("seq(tensor(").removesuffix("))").upper()
+    typed = [
+        helper.make_tensor_sequence_value_info(name, TensorProto.DataType.Value(element), None)
+        for name in ("sequence", "same")
+    ]
+    node = helper.make_node("Identity", ["sequence"], ["same"])
+    graph = helper.make_graph([node], "list", typed[:1], typed[1:])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 16)], ir_version=8)
+    return onnxruntime.InferenceSession(
+        model.SerializeToString(), providers=["CPUExecutionProvider"]
+    )
 
 
 def fits_in_memory(model: onnx.ModelProto) -> bool:
