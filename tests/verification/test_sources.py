@@ -134,6 +134,9 @@ def test_a_constant_that_the_optimiser_of_tensorflow_moves() -> None:
     assert report.passed, str(report)
     assert any("optimiser of graphs moves a constant" in note for note in report.notes)
     assert tf.config.optimizer.get_experimental_options().get("constant_folding", True)
+    named = check_conversion(steps, (x,), kwargs={"b": y}, dynamic_shapes={})
+    assert named.passed, str(named)
+    assert any("optimiser of graphs moves a constant" in note for note in named.notes)
 
     def shifted(g, sts, outputs, op):
         moved = g.op.Add(op.inputs[0].name, op.inputs[1].name)
@@ -142,6 +145,17 @@ def test_a_constant_that_the_optimiser_of_tensorflow_moves() -> None:
     wrong = check_conversion(steps, (x, y), dynamic_shapes={}, extra_converters={"AddV2": shifted})
     assert not wrong.passed
     assert not any("optimiser of graphs" in note for note in wrong.notes)
+
+
+def test_a_plain_function_with_keywords_is_as_it_is_written() -> None:
+    def subtract(g, sts, outputs, op):
+        return g.op.Sub(op.inputs[0].name, op.inputs[1].name, outputs=outputs)
+
+    report = check_conversion(
+        _tensorflow, (X,), kwargs={"shift": X}, extra_converters={"AddV2": subtract}
+    )
+    assert report.failed_phase == "values"
+    assert not any("as it is written" in note for note in report.notes)
 
 
 def test_arrays_of_64_bits_are_narrowed_as_jax_does() -> None:

@@ -51,6 +51,17 @@ def test_right_factors_agree(name: str) -> None:
     assert report.passed, report.text()
 
 
+def test_factors_of_a_keyword_argument_agree() -> None:
+    def factors(b: Any, *, a: Any) -> Any:
+        return tf.linalg.eigh(symmetric(a))[1] + 0.0 * b
+
+    kwargs = {"a": A}
+    for function in (tf.function(factors, autograph=False), factors):
+        report = check_conversion(function, (A[:, :, :1],), kwargs=kwargs)
+        assert report.passed, report.text()
+        assert any("factors of the model were taken" in note for note in report.notes)
+
+
 def _changed(model: onnx.ModelProto, output: int, change: Callable[[str, str], list[Any]]) -> Any:
     """A model with nodes between a result and its name."""
     wrong = copied(model)

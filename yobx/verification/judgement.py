@@ -332,7 +332,10 @@ class _Judgement:
         source, optimised = self.prepared.source, run.expected
         if not isinstance(source, RewrittenSource):
             return None
-        run.expected = [(n, as_pairs(value)) for n, value in source.run_as_written(run.args)]
+        written = source.run_as_written(run.args)
+        if written is None:
+            return None
+        run.expected = [(name, as_pairs(value)) for name, value in written]
         reports = self._compared(run, allowances)
         if not differ(reports):
             self._remark(

@@ -9,10 +9,12 @@ import onnx
 from numpy.typing import NDArray
 
 from yobx.verification.sources import (
+    FactorSource,
     GraphSource,
     NamedArray,
     NarrowSource,
     Origin,
+    RewrittenSource,
     Source,
     TracedSource,
     WideRun,
@@ -81,6 +83,29 @@ class KeywordSource:
             return frozenset()
         options = {**options, "kwargs": keywords}
         return self._source.narrow_values(tuple(positional), options, values)
+
+    def run_with_factors(
+        self,
+        args: tuple[Any, ...],
+        options: Mapping[str, Any],
+        values: Mapping[str, Any],
+        factor: float,
+    ) -> tuple[list[Any], list[str]] | None:
+        """Outputs of the source proper with factors of the converted model."""
+        *positional, keywords = args
+        if not isinstance(self._source, FactorSource):
+            return None
+        options = {**options, "kwargs": keywords}
+        return self._source.run_with_factors(tuple(positional), options, values, factor)
+
+    def run_as_written(
+        self, args: tuple[Any, ...], keywords: Mapping[str, Any] | None = None
+    ) -> list[NamedArray] | None:
+        """Outputs of the source proper as it is written; its keywords are in the last argument."""
+        *positional, given = args
+        if not isinstance(self._source, RewrittenSource):
+            return None
+        return self._source.run_as_written(tuple(positional), given)
 
     def run_in_float64(self, args: tuple[Any, ...], options: Mapping[str, Any]) -> WideRun | None:
         """Outputs of the source proper in float64, where it knows how."""

@@ -96,7 +96,9 @@ class TensorFlowSource:
             values += _dense(name, leaf)
         return values
 
-    def run_as_written(self, args: tuple[Any, ...]) -> list[NamedArray]:
+    def run_as_written(
+        self, args: tuple[Any, ...], keywords: Mapping[str, Any] | None = None
+    ) -> list[NamedArray]:
         """Runs the model without folding of constants, which computes `x - y + c` as `x + (c - y)`.
 
         Of a sum that cancels all elements are then rounded alike.
@@ -107,7 +109,7 @@ class TensorFlowSource:
         folding = options.get_experimental_options().get("constant_folding", True)
         options.set_experimental_options({"constant_folding": False})
         try:
-            return self.run(args)
+            return self.run(args, keywords)
         finally:
             options.set_experimental_options({"constant_folding": folding})
 

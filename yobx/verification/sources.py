@@ -169,14 +169,17 @@ class FactorSource(Protocol):
 class RewrittenSource(Protocol):
     """A source whose framework may compute something else than what is written."""
 
-    def run_as_written(self, args: tuple[Any, ...]) -> list[NamedArray]:
+    def run_as_written(
+        self, args: tuple[Any, ...], keywords: Mapping[str, Any] | None = None
+    ) -> list[NamedArray] | None:
         """Runs the source in the order in which it adds up and multiplies.
 
         Args:
             args: Inputs.
+            keywords: What takes the place of the keyword arguments of the conversion.
 
         Returns:
-            Outputs with their names.
+            Outputs with their names; ``None`` where the framework computes what is written.
         """
 
 
