@@ -11,17 +11,26 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["dtype_of", "graph_function", "graph_values"]
+__all__ = [
+    "CALLS",
+    "IFS",
+    "MOST_TURNS",
+    "WHILES",
+    "dtype_of",
+    "graph_function",
+    "graph_values",
+]
 
-_CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
-_WHILES = frozenset({"While", "StatelessWhile"})
-_IFS = frozenset({"If", "StatelessIf"})
-_MOST_TURNS = 10_000
+# Operations that run one function, a loop, one of two functions; how often a loop may turn.
+CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
+WHILES = frozenset({"While", "StatelessWhile"})
+IFS = frozenset({"If", "StatelessIf"})
+MOST_TURNS = 10_000
 # Attributes that hold the functions of an operation.
 _BODIES = {
-    **dict.fromkeys(_CALLS, ("f",)),
-    **dict.fromkeys(_WHILES, ("body", "cond")),
-    **dict.fromkeys(_IFS, ("then_branch", "else_branch")),
+    **dict.fromkeys(CALLS, ("f",)),
+    **dict.fromkeys(WHILES, ("body", "cond")),
+    **dict.fromkeys(IFS, ("then_branch", "else_branch")),
 }
 
 
@@ -117,9 +126,9 @@ class _Walk:
         def body(attribute: str) -> Any:
             return function_graph(graph, operation.get_attr(attribute).name)
 
-        if operation.type in _CALLS:
+        if operation.type in CALLS:
             return self.values(body("f"), arguments, wanted)
-        if operation.type in _IFS:
+        if operation.type in IFS:
             branch = body("then_branch" if bool(arguments[0]) else "else_branch")
             return _listed([self.values(branch, arguments[1:], wanted)])
         return _listed(self._turns(body("cond"), body("body"), list(arguments), wanted))
@@ -128,7 +137,7 @@ class _Walk:
         self, condition: Any, body: Any, state: list[Any], wanted: Mapping[str, str]
     ) -> list[dict[str, Any]]:
         turns: list[dict[str, Any]] = []
-        while len(turns) < _MOST_TURNS and bool(self._run(condition, state, condition.outputs)[0]):
+        while len(turns) < MOST_TURNS and bool(self._run(condition, state, condition.outputs)[0]):
             turns.append(self.values(body, state, wanted))
             state = self._run(body, state, body.outputs)
         return turns
@@ -165,7 +174,7 @@ def _caller(graph: Any, name: str) -> tuple[str, str]:
             operation = graph.get_operation_by_name("/".join(parts[:end]))
         except (KeyError, ValueError):
             continue
-        if operation.type in _CALLS | _WHILES | _IFS:
+        if operation.type in CALLS | WHILES | IFS:
             return operation.name, "/".join(parts[end:])
     return "", ""
 

@@ -12,14 +12,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from yobx.verification.boundary import Attempt
+from yobx.verification.tensorflow_values import CALLS, IFS, MOST_TURNS, WHILES
 
 __all__ = ["NotRunError", "run_graph"]
 
-_CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
-_WHILES = frozenset({"While", "StatelessWhile"})
-_IFS = frozenset({"If", "StatelessIf"})
 _CASES = frozenset({"Case", "StatelessCase"})
-_MOST_TURNS = 10_000
 
 _READS = frozenset(
     {
@@ -127,13 +124,13 @@ class _Walk:
 
     def _flow(self, op: Any) -> Callable[[Any, list[Any]], list[Any]] | None:
         """What runs an operation that runs functions."""
-        if op.type in _CALLS:
+        if op.type in CALLS:
             return lambda op, inputs: self.run(_body(op, "f"), inputs)
-        if op.type in _IFS:
+        if op.type in IFS:
             return self._branch
         if op.type in _CASES:
             return self._case
-        return self._loop if op.type in _WHILES else None
+        return self._loop if op.type in WHILES else None
 
     def _branch(self, op: Any, inputs: list[Any]) -> list[Any]:
         branch = "then_branch" if bool(inputs[0]) else "else_branch"
@@ -147,11 +144,11 @@ class _Walk:
 
     def _loop(self, op: Any, state: list[Any]) -> list[Any]:
         condition, body = _body(op, "cond"), _body(op, "body")
-        for _ in range(_MOST_TURNS):
+        for _ in range(MOST_TURNS):
             if not bool(self.run(condition, state)[0]):
                 return state
             state = self.run(body, state)
-        raise NotRunError(f"{op.name} makes more than {_MOST_TURNS} turns")
+        raise NotRunError(f"{op.name} makes more than {MOST_TURNS} turns")
 
     def _cast(self, op: Any, inputs: list[Any]) -> list[Any]:
         """A cast rounds where it did."""

@@ -38,24 +38,16 @@ def _of_complex(function: Converter) -> Converter:
 
 
 @register_tf_op_converter(
-    ("UnsortedSegmentSum", "UnsortedSegmentProd"), dtypes=(*NUMBERS, *COMPLEX)
+    ("UnsortedSegmentSum", "UnsortedSegmentProd", "SegmentSumV2", "SegmentProdV2"),
+    dtypes=(*NUMBERS, *COMPLEX),
 )
-@register_tf_op_converter(("UnsortedSegmentMax", "UnsortedSegmentMin"), dtypes=NUMBERS)
+@register_tf_op_converter(
+    ("UnsortedSegmentMax", "UnsortedSegmentMin", "SegmentMaxV2", "SegmentMinV2"), dtypes=NUMBERS
+)
 @_of_complex
-def convert_unsorted(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
-    """Rows of each segment reduced, for a given number of segments."""
-    kind = op.type.removeprefix("UnsortedSegment")
-    count = shapes.vector(g, op.inputs[2].name)
-    value = segment_reduce(g, kind, op.inputs[0].name, op.inputs[1].name, count)
-    return str(g.op.Identity(value, outputs=outputs[:1], name=op.name))
-
-
-@register_tf_op_converter(("SegmentSumV2", "SegmentProdV2"), dtypes=(*NUMBERS, *COMPLEX))
-@register_tf_op_converter(("SegmentMaxV2", "SegmentMinV2"), dtypes=NUMBERS)
-@_of_complex
-def convert_sorted_v2(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
-    """Rows of each segment reduced, segments sorted, their number given."""
-    kind = op.type.removeprefix("Segment").removesuffix("V2")
+def convert_counted(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
+    """Rows of each segment reduced, sorted or not, for a given number of segments."""
+    kind = op.type.removeprefix("Unsorted").removeprefix("Segment").removesuffix("V2")
     count = shapes.vector(g, op.inputs[2].name)
     value = segment_reduce(g, kind, op.inputs[0].name, op.inputs[1].name, count)
     return str(g.op.Identity(value, outputs=outputs[:1], name=op.name))
