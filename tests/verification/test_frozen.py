@@ -158,6 +158,29 @@ def test_where_other_sizes_do_the_reason_is_told_with_them():
     ]
 
 
+@pytest.mark.parametrize("traced", [True, False])
+def test_a_difference_that_no_trace_explains_is_of_no_size(traced: bool):
+    """All traces are as near to the model as to the source: they say nothing."""
+    tf = pytest.importorskip("tensorflow")
+
+    def similar(x, y):
+        return tf.reduce_mean(x - y + 9e-4, axis=1) * x.shape[1]
+
+    def off(g, sts, outputs, op):
+        right = g.op.Sub(op.inputs[0].name, op.inputs[1].name)
+        return g.op.Mul(right, np.float32(1 + 1e-5), outputs=outputs)
+
+    report = check_conversion(
+        tf.function(similar) if traced else similar,
+        (X, X[::-1] - 3.0),
+        dynamic_shapes=({0: "rows"}, {0: "rows"}),
+        extra_converters={"Sub": off},
+    )
+    assert report.failed_phase == "values"
+    assert not any("frozen" in note or "eagerly" in note for note in report.notes)
+    assert report.localization.verdict == "converter"
+
+
 def test_a_number_of_a_trace_that_makes_wrong_values_only():
     tf = pytest.importorskip("tensorflow")
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -103,15 +104,8 @@ class TensorFlowSource:
 
         Of a sum that cancels all elements are then rounded alike.
         """
-        import tensorflow as tf
-
-        options = tf.config.optimizer
-        folding = options.get_experimental_options().get("constant_folding", True)
-        options.set_experimental_options({"constant_folding": False})
-        try:
+        with _as_written():
             return self.run(args, keywords)
-        finally:
-            options.set_experimental_options({"constant_folding": folding})
 
     def example(self, seed: int, options: Mapping[str, Any]) -> tuple[Any, ...] | None:
         """What the model declares: descriptions, whose open sizes stay open in a conversion."""
@@ -137,9 +131,10 @@ class TensorFlowSource:
     def run_graph(
         self, args: tuple[Any, ...], options: Mapping[str, Any], sizes: Mapping[str, int]
     ) -> list[NDArray[Any]]:
-        """Outputs of the traced function, which the model need not give when it runs eagerly."""
+        """Outputs of the traced function as it is written, which a run need not give."""
         function, leaves = self._call(args, options, sizes)
-        return _arrays(function(*leaves))
+        with _as_written():
+            return _arrays(function(*leaves))
 
     def run_with_factors(
         self,
@@ -234,6 +229,20 @@ class TensorFlowSource:
             for shape in resolve_dynamic_shapes(options.get("dynamic_shapes"), call, names)
         ]
         return trace(source, call, names, shapes), len(names)
+
+
+@contextmanager
+def _as_written() -> Iterator[None]:
+    """Functions of TensorFlow are run without moving their constants."""
+    import tensorflow as tf
+
+    options = tf.config.optimizer
+    folding = options.get_experimental_options().get("constant_folding", True)
+    options.set_experimental_options({"constant_folding": False})
+    try:
+        yield
+    finally:
+        options.set_experimental_options({"constant_folding": folding})
 
 
 def _flat(function: Any, tensors: Sequence[Any]) -> list[NDArray[Any]]:
