@@ -145,6 +145,14 @@ def readable(g: GraphBuilder, x: str, band: Band) -> str:
 
     The matrix around diagonals beside the main one has elements even if these have not, and all
     of them are read from somewhere.
+
+    Args:
+        g: The graph.
+        x: Diagonals, `(..., n)`.
+        band: Which ones they are.
+
+    Returns:
+        The same, or `(..., n + 1)` with a zero at the end.
     """
     if band.low <= 0 <= band.high or (dims(g, x) or (None,))[-1]:
         return x

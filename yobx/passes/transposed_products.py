@@ -49,7 +49,7 @@ def _exchanged(
 ) -> tuple[ir.Node, Permutation, ir.Node | None] | None:
     """What onnxruntime exchanges before an operand: the Transpose, how it permutes, the Cast."""
     if node.op_type != "MatMul" or node.domain:
-        return None  # as one becomes, whose product is transposed
+        return None  # a product that was turned is a Transpose by now
     operand = node.inputs[side]
     cast = producer_of(operand, "Cast")
     if operand is None or (cast is None and operand.dtype != ir.DataType.FLOAT16):

@@ -113,7 +113,15 @@ class Entered:
 
 
 def entered(equation: Any, inputs: list[Any]) -> Entered | None:
-    """The equations of a call that is entered."""
+    """The equations of a call that is entered.
+
+    Args:
+        equation: An equation of a jaxpr.
+        inputs: What it is given.
+
+    Returns:
+        The equations and what they are given, or ``None`` where the call is one step.
+    """
     if equation.primitive.name == "custom_linear_solve":
         return _solver(equation.params, inputs)
     if equation.primitive.name not in _CALLS:

@@ -111,7 +111,18 @@ def cholesky(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) 
 
 
 def triangular(g: GraphBuilder, a: Pair, b: Pair, op: Any, outputs: list[str]) -> str:
-    """Solutions of systems of which one triangle is read; ``a`` and ``b`` have the same batch."""
+    """Solutions of systems of which one triangle is read.
+
+    Args:
+        g: The graph.
+        a: Parts of the matrices, float64 `(..., n, n)`.
+        b: Parts of the right sides, float64 `(..., n, k)` with the same batch.
+        op: The operation.
+        outputs: Names of its outputs.
+
+    Returns:
+        The name of the solutions, `(..., n, k)` with an axis of pairs.
+    """
     n, lower = _size(g, a[0]), bool(attr(op, "lower"))
     other = strict_triangle(g, n, lower=not lower)
     real, imaginary = (str(g.op.Where(other, _ZERO, part)) for part in a)
