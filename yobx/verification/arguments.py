@@ -22,6 +22,7 @@ __all__ = [
     "fill",
     "from_pairs",
     "in_precision",
+    "is_description",
     "source_arrays",
     "tensors_of",
     "with_descriptions",
@@ -51,7 +52,7 @@ def source_arrays(args: tuple[Any, ...], seed: int) -> tuple[Any, ...]:
         The same structure.
     """
     leaves = [leaf for _, leaf in tree.flatten(args)]
-    specs = {i: _described(leaf) for i, leaf in enumerate(leaves) if _is_description(leaf)}
+    specs = {i: _described(leaf) for i, leaf in enumerate(leaves) if is_description(leaf)}
     made = dict(zip(specs, generate(list(specs.values()), seed), strict=True))
     ready = [
         made[i] if i in made else _plain(leaf) if is_tensor(leaf) else leaf
@@ -72,7 +73,7 @@ def with_descriptions(args: tuple[Any, ...], declared: tuple[Any, ...]) -> tuple
     """
     pairs = zip(tree.flatten(args), tree.flatten(declared), strict=True)
     leaves = [
-        _redescribed(leaf, array) if _is_description(leaf) else array
+        _redescribed(leaf, array) if is_description(leaf) else array
         for (_, array), (_, leaf) in pairs
     ]
     return tuple(tree.rebuild(args, leaves))
@@ -146,7 +147,7 @@ def from_pairs(array: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
     return np.ascontiguousarray(array).view(dtype)[..., 0]
 
 
-def _is_description(leaf: object) -> bool:
+def is_description(leaf: object) -> bool:
     if isinstance(leaf, onnx.ValueInfoProto):
         return True
     return is_tensor(leaf) and not hasattr(leaf, "__array__")

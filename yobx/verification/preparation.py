@@ -41,6 +41,7 @@ from yobx.verification.source_jax import JaxSource, as_jax_takes
 from yobx.verification.sources import NarrowSource, Source
 from yobx.verification.tolerances import Tolerances
 from yobx.verification.unused_converters import Watched
+from yobx.verification.vocabulary import with_known_keys
 from yobx.verification.weights import light
 
 __all__ = ["Prepared", "prepare"]
@@ -94,7 +95,8 @@ def prepare(
     phases = PhaseLog(result)
     with Attempt() as attempt:
         source, arrays, declared = _import(model, args, options, phases)
-        _convert(source, declared, options, phases)
+        converted = _convert(source, declared, options, phases)
+        arrays = with_known_keys(arrays, declared, converted, options.seed)
         if source.framework == "jax":
             arrays = as_jax_takes(arrays)
         return _load(source, arrays, options, tolerances, phases)
@@ -144,7 +146,7 @@ def _import(
 
 def _convert(
     source: Source, declared: tuple[Any, ...], options: CheckOptions, phases: PhaseLog
-) -> None:
+) -> onnx.ModelProto:
     report = phases.result.report
     start = time.perf_counter()
     model: onnx.ModelProto | None = None
@@ -177,6 +179,7 @@ def _convert(
     report.nodes = len(model.graph.node)
     main = (o.version for o in model.opset_import if o.domain in {"", "ai.onnx"})
     report.opset = next(main, 0)
+    return model
 
 
 def _asked_opset(options: CheckOptions) -> int:

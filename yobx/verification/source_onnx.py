@@ -16,7 +16,6 @@ from yobx.verification import tree
 from yobx.verification.boundary import Attempt
 from yobx.verification.called_functions import inlined
 from yobx.verification.inner_values import collector
-from yobx.verification.inputs import generate
 from yobx.verification.runner import LoadError, RunError, Session, exposed, input_names
 from yobx.verification.sources import InputSpec, NamedArray, value_spec
 from yobx.verification.weights import light
@@ -111,8 +110,9 @@ class OnnxSource:
         return [("", v if v is None or isinstance(v, list) else np.asarray(v)) for v in several]
 
     def example(self, seed: int, options: Mapping[str, Any]) -> tuple[Any, ...] | None:
-        """Inputs made from the graph's inputs."""
-        return tuple(generate(model_inputs(self.model), seed))
+        """The graph's inputs, as it declares them."""
+        names = set(input_names(self.model))
+        return tuple(value for value in self.model.graph.input if value.name in names)
 
     def intermediates(
         self, args: tuple[Any, ...], names: Sequence[str], options: Mapping[str, Any]
