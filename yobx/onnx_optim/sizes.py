@@ -87,16 +87,22 @@ def solved(dim: str, actual: int, sizes: Mapping[str, int]) -> tuple[str, int] |
     symbol = unbound[0]
     if dim == symbol:
         return symbol, actual
-    tried = _tried(dim, actual, sizes, symbol)
+    found = _growing(dim, actual, sizes, symbol) or []
+    return (symbol, found.index(actual)) if actual in found else None
+
+
+def _growing(
+    dim: str, actual: int, sizes: Mapping[str, int], symbol: str
+) -> list[int | None] | None:
+    """A size for the values 0, 1, ... of a symbol, ``None`` if it does not grow with each.
+
+    There are as many as a size with a subtraction needs to be what it is.
+    """
+    tried = range(2 * actual + abs(size_of(dim, {**sizes, symbol: 0}) or 0) + 2)
     found = [size_of(dim, {**sizes, symbol: at}) for at in (*tried, *_FAR)]
     if any(a is None or b is None or a >= b for a, b in pairwise(found)):
         return None
-    return (symbol, found.index(actual)) if actual in found[: len(tried)] else None
-
-
-def _tried(dim: str, actual: int, sizes: Mapping[str, int], symbol: str) -> range:
-    """Where the value of a symbol is looked for: as far as a size with a subtraction needs."""
-    return range(2 * actual + abs(size_of(dim, {**sizes, symbol: 0}) or 0) + 2)
+    return found[: len(tried)]
 
 
 def solve(pairs: Iterable[tuple[str, int]]) -> dict[str, int]:
@@ -135,10 +141,12 @@ def contradicted(pairs: Iterable[tuple[str, int]]) -> tuple[str, int] | None:
         missing = [symbol for symbol in symbols_of(dim) if symbol not in values]
         if not missing and size_of(dim, values) != actual:
             return dim, actual
-        if len(missing) == 1:
-            tried = _tried(dim, actual, values, missing[0])
-            if all(size_of(dim, {**values, missing[0]: at}) != actual for at in tried):
-                return dim, actual
+        low, high = OptimDim(dim).bounds()
+        if (low is not None and actual < low) or (high is not None and actual > high):
+            return dim, actual
+        found = _growing(dim, actual, values, missing[0]) if len(missing) == 1 else None
+        if found is not None and actual not in found:
+            return dim, actual
     return None
 
 
