@@ -5,7 +5,7 @@ from __future__ import annotations
 import tensorflow as tf
 
 from conformance.tf_ops.cases import EMPTY, Arg, Case
-from conformance.tf_ops.declared import declared_dtypes
+from conformance.tf_ops.declared import declared_dtypes, runnable
 from yobx.tensorflow.ops import arithmetic, elementwise
 
 FLOATS = {"float16", "bfloat16", "float32", "float64"}
@@ -32,17 +32,15 @@ HALVES = {"Selu": 6.0, "Softplus": 6.0}
 
 
 def accepted(op_type: str, dtype: str) -> bool:
-    """Tell whether TensorFlow itself has the op for a dtype (``bool`` may only be a result)."""
+    """Tell whether TensorFlow itself runs the op for a dtype (``bool`` may only be a result)."""
     from tensorflow.python.framework import op_def_registry
 
     op_def = op_def_registry.get(op_type)
     name = op_def.input_arg[0].type_attr
     if not name:
         return bool(tf.dtypes.as_dtype(op_def.input_arg[0].type).name == dtype)
-    for attr in op_def.attr:
-        if attr.name == name and attr.allowed_values.list.type:
-            return bool(tf.dtypes.as_dtype(dtype).as_datatype_enum in attr.allowed_values.list.type)
-    return True
+    able = runnable(op_type, name)
+    return able is None or dtype in able
 
 
 def unary_cases() -> list[Case]:

@@ -29,7 +29,7 @@ UNARY: dict[str, tuple[str, tuple[str, ...]]] = {
     "IsInf": ("IsInf", (*FLOATS, *BOOL)),
     "IsNan": ("IsNaN", (*FLOATS, *BOOL)),
     "LogicalNot": ("Not", BOOL),
-    "Rint": ("Round", ("float32", "float64")),
+    "Rint": ("Round", FLOATS),  # 16 bits are for XLA: TensorFlow has no CPU kernel
     "Round": ("Round", FLOATS),
 }
 
