@@ -45,9 +45,10 @@ def with_known_keys(
     leaves = []
     for (_, array), (_, leaf) in zip(tree.flatten(args), tree.flatten(declared), strict=True):
         known = keys.get(next(names, "")) if is_tensor(leaf) else None
-        if known is not None and is_description(leaf):
-            array = _mixed(array, known, rng)  # noqa: PLW2901
-        leaves.append(array)
+        if known is None or not is_description(leaf):
+            leaves.append(array)
+        else:
+            leaves.append(_mixed(array, known, rng))
     return tuple(tree.rebuild(args, leaves))
 
 
