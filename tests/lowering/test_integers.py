@@ -93,3 +93,12 @@ def test_sizes_are_divided_without_asking_for_signs(
     assert got == (factor * size + shift) // divisor
     expected_ops = {"Shape", "Squeeze", "Mul", "Add", "Div", "Sub", "Neg"}
     assert {node.op_type for node in model.graph.node} <= expected_ops
+
+
+def test_quotients_of_16_bits_are_rounded_before_they_are_cut_off() -> None:
+    tenths = np.array([i / 10 for i in range(-30, 31)], np.float16)
+    x, y = (side.ravel() for side in np.meshgrid(tenths, tenths[tenths != 0]))
+    quotient = (x.astype(np.float32) / y.astype(np.float32)).astype(np.float16).astype(np.float32)
+    floor, cut = run(lambda g, a, b: [floor_divide(g, a, b), truncate_divide(g, a, b)], x, y)
+    np.testing.assert_array_equal(floor.astype(np.float32), np.floor(quotient))
+    np.testing.assert_array_equal(cut.astype(np.float32), np.trunc(quotient))

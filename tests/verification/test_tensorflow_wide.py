@@ -9,6 +9,7 @@ from typing import Any
 import keras
 import ml_dtypes
 import numpy as np
+import onnx
 import pytest
 import tensorflow as tf
 
@@ -249,16 +250,11 @@ def _quantised(x: Any) -> Any:
     return _spence(tf.quantization.fake_quant_with_min_max_args(x, 0, 20))
 
 
-def _sine_in_float64(x: Any) -> Any:
-    return tf.cast(tf.sin(tf.cast(_spence(x), tf.float64)), tf.float64)
-
-
 @pytest.mark.parametrize(
     ("function", "x", "converters"),
     [
         (_quantised, X, {"FakeQuantWithMinMaxArgs": _dropped}),
         (lambda x: tf.sin(x), X.astype(np.float64), {"Sin": _through_float32}),
-        (_sine_in_float64, X, {"Sin": _through_float32}),
         (lambda x: tf.math.nextafter(x, x + 9.0), X, {"NextAfter": _dropped}),
         (_spence, X, {"Spence": _another}),
     ],
@@ -297,3 +293,47 @@ def test_what_a_trace_has_frozen_is_refused() -> None:
     report = check_conversion(frozen, (X,))
     assert report.failed_phase == "values"
     assert ACQUITTED not in report.text()
+
+
+TENTHS = (np.arange(1, 200) / 10).astype(np.float32)
+ROWS = np.random.default_rng(1).normal(size=300).astype(np.float32)
+
+
+def _floor_of_float64(g: Any, sts: Any, outputs: Any, op: Any) -> Any:
+    a, b = (g.op.Cast(value.name, to=onnx.TensorProto.DOUBLE) for value in op.inputs)
+    return g.op.Cast(g.op.Floor(g.op.Mul(a, b)), to=onnx.TensorProto.FLOAT, outputs=outputs)
+
+
+def _always(g: Any, sts: Any, outputs: Any, op: Any) -> Any:
+    return g.op.Equal(op.inputs[0].name, op.inputs[0].name, outputs=outputs)
+
+
+def _nothing(g: Any, sts: Any, outputs: Any, op: Any) -> Any:
+    return g.op.Sub(op.inputs[0].name, op.inputs[0].name, outputs=outputs)
+
+
+def _rounding_error(a: Any, b: Any) -> Any:
+    total = a + b
+    part = total - a
+    return (a - (total - part)) + (b - part)
+
+
+@pytest.mark.parametrize(
+    ("function", "arrays", "converters"),
+    [
+        (lambda x: tf.cast(tf.cast(x * 10.0, tf.int32), tf.float32), (TENTHS,), "Mul"),
+        (lambda x: tf.gather(tf.constant(ROWS), tf.cast(x * 10.0, tf.int32)), (TENTHS,), "Mul"),
+        (lambda x: tf.where(x + 1e-9 > x, 1.0, 0.0), (X,), "Greater"),
+        (_rounding_error, (X, X[::-1].copy() * np.float32(1e-3)), "AddV2"),
+    ],
+)
+def test_rounding_that_is_meant_is_no_fault_of_the_source(
+    function: Any, arrays: Any, converters: str
+) -> None:
+    wrong = {"Mul": _floor_of_float64, "Greater": _always, "AddV2": _nothing}[converters]
+    traced = tf.function(function, autograph=False)
+    for given, phase in (({}, ""), ({converters: wrong}, "values")):
+        report = check_conversion(
+            traced, arrays, dynamic_shapes={}, extra_converters=given, localize=False
+        )
+        assert report.failed_phase == phase, report.text()

@@ -57,6 +57,20 @@ def test_what_float64_gives_is_acquitted_with_a_warning() -> None:
     assert report.rule == "2 ULP, from the source in float64"
 
 
+def test_rounded_steps_acquit_what_is_far_and_exact_ones_do_not() -> None:
+    far = F32 * np.float32(1 + 1e-4)
+    steps = WideRun([lambda: [far]], [EXACT[::-1]], (), [EXACT])
+    assert _judged(F32, steps, far)[0].outcome is Outcome.WARNING
+    assert _judged(F32, WideRun([lambda: [far]], [EXACT], (), [EXACT[::-1]]), far) is None
+
+
+def test_a_run_that_agrees_with_the_source_acquits_nothing_by_itself() -> None:
+    """Else twice the allowance would pass."""
+    between = np.nextafter(np.nextafter(F32, np.float32(9)), np.float32(9))
+    got = np.nextafter(np.nextafter(between, np.float32(9)), np.float32(9))
+    assert _judged(got, WideRun([lambda: [F32], lambda: [between]], [EXACT]), F32) is None
+
+
 def test_operations_that_stay_narrow_are_told() -> None:
     (report,) = _judged(F32, WideRun([lambda: [OFF]], [EXACT], ("ResizeBilinear",)))
     assert report.notes[-1].endswith("; without a kernel for float64: ResizeBilinear")
@@ -172,7 +186,8 @@ class _FakeSource:
             raise ValueError("no float64 here")
         if self.fake.wide == "none":
             return None
-        return WideRun([lambda: [self.run(args)[0][1]]], [np.sin(args[0].astype(np.float64))])
+        exact = [np.sin(args[0].astype(np.float64))]
+        return WideRun([lambda: [self.run(args)[0][1]]], exact, (), exact)
 
 
 register_source("wide", lambda m: isinstance(m, _Fake), _FakeSource)

@@ -32,14 +32,31 @@ def _safe_operands(g: GraphBuilder, x: str, y: str) -> tuple[str, str, str | Non
     return x, legal(g).Where(minus_one, np.array(1, dtype), y), minus_one
 
 
+def _quotient(g: GraphBuilder, x: str, y: str) -> str:
+    """Emit a quotient of floats, of 16 bits in float32 but rounded to them.
+
+    onnxruntime has no division of 16 bits, and leaves out the rounding between operators that it
+    computes in float32 instead: what comes out just below a whole number would be cut off.
+    """
+    dtype = g.get_type(x)
+    if numpy_dtype(dtype).itemsize > 2:
+        return str(legal(g).Div(x, y))
+    rounded = cast(g, g.op.Div(cast(g, x, np.float32), cast(g, y, np.float32)), dtype)
+    return cast(g, rounded, np.float32)
+
+
 def truncate_divide(
     g: GraphBuilder, x: str, y: str, outputs: list[str] | None = None, name: str | None = None
 ) -> str:
     """Emit ``x / y`` rounded towards zero; integers of any width, or floats."""
-    if is_float(g.get_type(x)):
-        quotient = legal(g).Div(x, y)
+    dtype = g.get_type(x)
+    if is_float(dtype):
+        quotient = _quotient(g, x, y)
         whole = legal(g).Floor(legal(g).Abs(quotient))
-        return str(legal(g).Mul(legal(g).Sign(quotient), whole, outputs=outputs, name=name))
+        sign = legal(g).Sign(quotient)
+        if g.get_type(quotient) == dtype:
+            return str(legal(g).Mul(sign, whole, outputs=outputs, name=name))
+        return cast(g, g.op.Mul(sign, whole, name=name), dtype, outputs=outputs)
     x, divisor, minus_one = _safe_operands(g, x, y)
     if minus_one is None:
         return str(legal(g).Div(x, divisor, outputs=outputs, name=name))
@@ -53,7 +70,10 @@ def floor_divide(
     """Emit ``x // y``: the quotient rounded towards minus infinity."""
     dtype = g.get_type(x)
     if is_float(dtype):
-        return str(legal(g).Floor(legal(g).Div(x, y), outputs=outputs, name=name))
+        quotient = _quotient(g, x, y)
+        if g.get_type(quotient) == dtype:
+            return str(legal(g).Floor(quotient, outputs=outputs, name=name))
+        return cast(g, g.op.Floor(quotient, name=name), dtype, outputs=outputs)
     if not is_signed(dtype):
         return str(legal(g).Div(x, y, outputs=outputs, name=name))
     divisor, (least, most) = _positive_constant(g, y), _bounds(g, x)

@@ -1,14 +1,15 @@
 """Runs a traced JAX function in float64 where it computes in fewer bits.
 
 The equations are those of the trace, so nothing that Python decides by a dtype changes. What is
-rounded on purpose stays so: a conversion to a narrower type, a constant. What lies outside the
-range of the narrower type becomes infinite, as it does there. Equations that do not take float64,
-and those that look at bits, run in their own types.
+rounded on purpose stays so: a conversion to a narrower type, a constant, and each result where that
+is asked for. What lies outside the range of the narrower type becomes infinite, as it does there.
+Equations that do not take float64, and those that look at bits, run in their own types.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -24,12 +25,23 @@ _BITS = frozenset({"bitcast_convert_type", "nextafter", "reduce_precision"})
 _FOREIGN = frozenset({"call_exported", "ffi_call", "io_callback", "pure_callback"})
 
 
-def run_in_float64(closed: Any, arrays: Sequence[Any]) -> tuple[list[Any], tuple[str, ...]]:
+@dataclass
+class _Mode:
+    """Whether results are rounded to their types; primitives that ran in types of their own."""
+
+    rounded: bool
+    kept: dict[str, None] = field(default_factory=dict)
+
+
+def run_in_float64(
+    closed: Any, arrays: Sequence[Any], *, rounded: bool = False
+) -> tuple[list[Any], tuple[str, ...]]:
     """Evaluates equations.
 
     Args:
         closed: What `jax.make_jaxpr` made of a function.
         arrays: Its inputs, one by one.
+        rounded: Whether each result is rounded to its own type.
 
     Returns:
         Outputs in float64 and complex128, and names of the primitives that ran in their own types
@@ -37,32 +49,30 @@ def run_in_float64(closed: Any, arrays: Sequence[Any]) -> tuple[list[Any], tuple
     """
     import jax
 
-    kept: dict[str, None] = {}
+    mode = _Mode(rounded)
 
     def function(*given: Any) -> list[Any]:
-        return _run(closed.jaxpr, closed.consts, given, kept)
+        return _run(closed.jaxpr, closed.consts, given, mode)
 
     with jax.enable_x64(True):
         # Else XLA leaves out conversions to fewer bits and back.
         options = {"xla_allow_excess_precision": False}
         compiled = jax.jit(function).lower(*arrays).compile(compiler_options=options)
-        return list(compiled(*arrays)), tuple(kept)
+        return list(compiled(*arrays)), tuple(mode.kept)
 
 
-def _run(
-    jaxpr: Any, constants: Sequence[Any], arrays: Sequence[Any], kept: dict[str, None]
-) -> list[Any]:
+def _run(jaxpr: Any, constants: Sequence[Any], arrays: Sequence[Any], mode: _Mode) -> list[Any]:
     """Evaluates equations while they are traced."""
     known: dict[Any, Any] = {}
 
     def read(variable: Any) -> Any:
         if hasattr(variable, "val"):
-            return _result(np.asarray(variable.val, variable.aval.dtype), variable.aval)
+            return _result(np.asarray(variable.val, variable.aval.dtype), variable.aval, mode)
         return known[variable]
 
     def write(variables: Sequence[Any], values: Sequence[Any]) -> None:
         pairs = zip(variables, values, strict=True)
-        known.update((variable, _result(value, variable.aval)) for variable, value in pairs)
+        known.update((variable, _result(value, variable.aval, mode)) for variable, value in pairs)
 
     write(jaxpr.constvars, constants)
     write(jaxpr.invars, arrays)
@@ -70,23 +80,23 @@ def _run(
         inputs = [read(variable) for variable in equation.invars]
         inner = entered(equation, inputs)
         if inner is not None:
-            outputs = _run(inner.jaxpr, inner.constants, inner.inputs, kept)
+            outputs = _run(inner.jaxpr, inner.constants, inner.inputs, mode)
         elif equation.outvars:  # others print, say
-            outputs = _equation(equation, inputs, kept)
+            outputs = _equation(equation, inputs, mode)
         else:
             outputs = []
         write(equation.outvars, outputs)
     return [read(variable) for variable in jaxpr.outvars]
 
 
-def _equation(equation: Any, inputs: list[Any], kept: dict[str, None]) -> list[Any]:
+def _equation(equation: Any, inputs: list[Any], mode: _Mode) -> list[Any]:
     name, params = equation.primitive.name, equation.params
     if name == "convert_element_type":
         return [_converted(inputs[0], equation.invars[0].aval.dtype, params["new_dtype"])]
     if name not in _BITS | _FOREIGN:
         outputs: list[Any] = []
         with Attempt() as attempt:  # it takes no float64
-            wide = {key: _widened_param(value, kept) for key, value in params.items()}
+            wide = {key: _widened_param(value, mode) for key, value in params.items()}
             outputs = _bind(equation, inputs, wide)
         if attempt.error is None and not any(_is_narrow(made.dtype) for made in outputs):
             return outputs
@@ -94,7 +104,7 @@ def _equation(equation: Any, inputs: list[Any], kept: dict[str, None]) -> list[A
     own = [_rounded(value, variable.aval.dtype) for value, variable in pairs]
     outputs = _bind(equation, own, params)
     if name not in _BITS and any(_is_narrow(made.dtype) for made in outputs):
-        kept[name] = None
+        mode.kept[name] = None
     return outputs
 
 
@@ -127,7 +137,7 @@ def _rounded(value: Any, dtype: Any) -> Any:
     return jnp.asarray(value).astype(dtype)
 
 
-def _result(value: Any, aval: Any) -> Any:
+def _result(value: Any, aval: Any, mode: _Mode) -> Any:
     """A value in the dtype in which it is computed with, in the range of its own."""
     import jax.numpy as jnp
 
@@ -137,13 +147,15 @@ def _result(value: Any, aval: Any) -> Any:
     kind, value = _wide(own), jnp.asarray(value)
     if value.dtype != kind:
         return value.astype(kind)
+    if mode.rounded:
+        return value.astype(own).astype(kind)
     if kind.kind == "c":
         return value
     beyond = jnp.isinf(value.astype(own))
     return jnp.where(beyond, jnp.copysign(jnp.inf, value), value)
 
 
-def _widened_param(value: Any, kept: dict[str, None]) -> Any:
+def _widened_param(value: Any, mode: _Mode) -> Any:
     """A parameter with float64 in it: a dtype, the equations of a body, or several."""
     import jax
     from jax.extend import core
@@ -151,16 +163,16 @@ def _widened_param(value: Any, kept: dict[str, None]) -> Any:
     if isinstance(value, core.ClosedJaxpr):
 
         def body(*arrays: Any) -> list[Any]:
-            return _run(value.jaxpr, value.consts, arrays, kept)
+            return _run(value.jaxpr, value.consts, arrays, mode)
 
         return jax.make_jaxpr(body)(*map(_wide_aval, value.in_avals))
     if isinstance(value, core.Jaxpr):
-        closed = _widened_param(core.ClosedJaxpr(value, ()), kept)
+        closed = _widened_param(core.ClosedJaxpr(value, ()), mode)
         if closed.consts:
             raise TypeError("equations without constants got some")
         return closed.jaxpr
     if isinstance(value, tuple) and not hasattr(value, "_fields"):
-        return tuple(_widened_param(part, kept) for part in value)
+        return tuple(_widened_param(part, mode) for part in value)
     if isinstance(value, (np.dtype, type)) and _is_dtype(value):
         return _wide(value)
     return value

@@ -211,6 +211,7 @@ class JaxSource:
         function, leaves = self._flat(args, options)
         traced = jax.make_jaxpr(function)(*leaves)
         wide, kept = run_in_float64(traced, leaves)
+        rounded, _ = run_in_float64(traced, leaves, rounded=True)
 
         def compiled() -> list[Any]:
             return list(map(_as_array, jax.jit(core.jaxpr_as_fun(traced))(*leaves)))
@@ -218,7 +219,7 @@ class JaxSource:
         def step_by_step() -> list[Any]:
             return list(map(_as_array, run_equations(traced, leaves, lambda step: step.outputs)))
 
-        return WideRun((compiled, step_by_step), wide, kept)
+        return WideRun((compiled, step_by_step), wide, kept, rounded)
 
     def _flat(
         self, args: tuple[Any, ...], options: Mapping[str, Any]

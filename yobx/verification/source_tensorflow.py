@@ -160,6 +160,7 @@ class TensorFlowSource:
         inputs = [*leaves, *function.captured_inputs]
         try:
             wide, kept = run_graph(function.graph, inputs, wide=True)
+            rounded, _ = run_graph(function.graph, inputs, wide=True, rounded=True)
         except NotRunError:
             return None
 
@@ -169,7 +170,9 @@ class TensorFlowSource:
         def optimised() -> list[Any]:
             return _arrays(function(*leaves))
 
-        return WideRun((step_by_step, optimised), _flat(function, wide), kept)
+        return WideRun(
+            (step_by_step, optimised), _flat(function, wide), kept, _flat(function, rounded)
+        )
 
     def narrow_values(
         self, args: tuple[Any, ...], options: Mapping[str, Any], values: Mapping[str, str]

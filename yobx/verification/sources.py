@@ -191,11 +191,14 @@ class WideRun:
         own: Ways to run the trace in its own types, each of which gives the outputs in order.
         wide: Outputs in float64 (and complex128), where it computes in fewer bits.
         kept: Operations that ran in their own types here too, since they have no others.
+        rounded: Outputs in float64 where each result on the way is rounded to its own type: what
+            is off is the operations alone. Empty where that cannot be had.
     """
 
     own: Sequence[Callable[[], Sequence[Any]]]
     wide: Sequence[Any]
     kept: tuple[str, ...] = ()
+    rounded: Sequence[Any] = ()
 
 
 @runtime_checkable

@@ -1,8 +1,9 @@
 """Runs a TensorFlow graph operation by operation, in float64 where it computes in fewer bits.
 
-What is rounded on purpose stays so: a cast to a narrower type, a variable, a constant. What lies
-outside the range of the narrower type becomes infinite, as it does there. Operations without a
-kernel for float64, and those that look at bits, run in their own type.
+What is rounded on purpose stays so: a cast to a narrower type, a variable, a constant, and each
+result where that is asked for. What lies outside the range of the narrower type becomes infinite,
+as it does there. Operations without a kernel for float64, those that look at bits and those that
+step from one number to the next run in their own type.
 """
 
 from __future__ import annotations
@@ -43,13 +44,33 @@ _BITS = frozenset(
     }
 )
 
+# Where they step from one number to the next one, more bits decide otherwise.
+_STEPS = frozenset(
+    {
+        "Bucketize",
+        "FakeQuantWithMinMaxArgs",
+        "FakeQuantWithMinMaxVars",
+        "FakeQuantWithMinMaxVarsPerChannel",
+        "FloorDiv",
+        "FloorMod",
+        "Mod",
+        "QuantizeAndDequantizeV2",
+        "QuantizeAndDequantizeV3",
+        "QuantizeAndDequantizeV4",
+        "QuantizeV2",
+        "Range",
+        "TruncateDiv",
+        "TruncateMod",
+    }
+)
+
 
 class NotRunError(Exception):
     """A graph that cannot be run like this: it draws numbers, say, or changes variables."""
 
 
 def run_graph(
-    graph: Any, inputs: Sequence[Any], *, wide: bool
+    graph: Any, inputs: Sequence[Any], *, wide: bool, rounded: bool = False
 ) -> tuple[list[Any], tuple[str, ...]]:
     """Runs a graph.
 
@@ -57,6 +78,7 @@ def run_graph(
         graph: A ``FuncGraph``.
         inputs: Eager tensors for all its inputs, captured ones too.
         wide: Whether floats of fewer bits are computed in float64.
+        rounded: Whether each result is then rounded to its own type.
 
     Returns:
         Its outputs, and the types of operations that ran in their own type since they have no
@@ -65,7 +87,7 @@ def run_graph(
     Raises:
         NotRunError: If an operation cannot be run.
     """
-    walk = _Walk(wide)
+    walk = _Walk(wide, rounded)
     return walk.run(graph, inputs), tuple(walk.kept)
 
 
@@ -74,6 +96,7 @@ class _Walk:
     """Runs graphs; `kept` are types of operations that ran in their own dtype, in order."""
 
     wide: bool
+    rounded: bool
     kept: dict[str, None] = field(default_factory=dict)
     _orders: dict[Any, list[tuple[Any, list[Any]]]] = field(default_factory=dict)
 
@@ -100,9 +123,12 @@ class _Walk:
             return value
         if value.dtype != kind:
             return tf.cast(value, kind)
+        narrow = tf.cast(value, tensor.dtype)
+        if self.rounded:
+            return tf.cast(narrow, kind)
         if kind.is_complex:
             return value
-        beyond = tf.math.is_inf(tf.cast(value, tensor.dtype))
+        beyond = tf.math.is_inf(narrow)
         if not bool(tf.reduce_any(beyond)):
             return value
         infinite = tf.sign(value) * tf.constant(float("inf"), kind)
@@ -118,7 +144,7 @@ class _Walk:
             return [tf.constant(tf.make_ndarray(op.get_attr("value")), op.outputs[0].dtype)]
         if op.op_def.is_stateful and op.type not in _READS:
             raise NotRunError(f"{op.type} has a state")
-        if not self.wide or op.type in _READS or op.type in _BITS:
+        if not self.wide or op.type in _READS or op.type in _BITS or op.type in _STEPS:
             return self._in_own_type(op, inputs)
         return self._cast(op, inputs) if op.type == "Cast" else self._in_float64(op, inputs)
 

@@ -32,6 +32,10 @@ from yobx.verification.sources import WideRun
 
 __all__ = ["judged", "may_be_asked"]
 
+# Units in the last place, by bytes of a type, that steps which are rounded may add up to. Seen at
+# most: 9 of float32 beside operations that are off themselves, 7 of float16.
+_NEAR = {2: 8, 4: 128, 8: 128}
+
 
 def may_be_asked(reports: Sequence[OutputReport], run: BindingRun) -> bool:
     """Whether all that fails are values of tensors of floats.
@@ -74,23 +78,37 @@ def judged(
     traced = [made for way in found.own if (made := _run(way, run)) is not None]
     if not any(_agree(made, run.expected_by_name, allowances, failing) for made in traced):
         return None  # the trace is another function
+    wanted = run.expected_by_name
     for made in traced:
-        if _agree(run.actual, made, allowances, failing):
+        other = not _agree(made, wanted, allowances, failing)
+        if other and _agree(run.actual, made, allowances, failing):
             return [_as_traced(r, run, allowances, made) if r.failed else r for r in reports]
-    wide = dict(zip(run.actual, map(_paired, found.wide), strict=False))
-    again = []
-    for report in reports:
-        if report.failed:
-            acquitted = _acquitted(report, run, allowances[report.name], wide[report.name])
-            if acquitted is None:
-                return None
-            if found.kept:
-                kept = ", ".join(found.kept)
-                acquitted.notes[-1] += f"; without a kernel for float64: {kept}"
-            again.append(acquitted)
-        else:
-            again.append(report)
-    return again
+    return _by_float64(reports, run, allowances, found)
+
+
+def _by_float64(
+    reports: Sequence[OutputReport],
+    run: BindingRun,
+    allowances: Mapping[str, Allowance],
+    found: WideRun,
+) -> list[OutputReport] | None:
+    """The findings if all that failed agrees with one of the two computations in float64."""
+    kept = f"; without a kernel for float64: {', '.join(found.kept)}" if found.kept else ""
+    for outputs, near in ((found.rounded, False), (found.wide, True)):
+        if len(outputs) != len(run.expected):
+            continue
+        exact = dict(zip(run.actual, map(_paired, outputs), strict=False))
+        again = [
+            _acquitted(r, run, allowances[r.name], exact[r.name], near=near) if r.failed else r
+            for r in reports
+        ]
+        settled = [report for report in again if report is not None]
+        if len(settled) == len(reports):
+            for report, before in zip(settled, reports, strict=True):
+                if before.failed:
+                    report.notes[-1] += kept
+            return settled
+    return None
 
 
 def _paired(array: Any) -> NDArray[Any]:
@@ -136,9 +154,13 @@ def _as_traced(
 
 
 def _acquitted(
-    report: OutputReport, run: BindingRun, allowance: Allowance, wide: Any
+    report: OutputReport, run: BindingRun, allowance: Allowance, wide: Any, *, near: bool
 ) -> OutputReport | None:
-    """The report of an output that agrees with the source in float64, or ``None``."""
+    """The report of an output that agrees with the source in float64, or ``None``.
+
+    With `near` the source's own result has to be near that one: what a source rounds on its way may
+    be what it means, as in a cast to integers.
+    """
     name = report.name
     got, want = run.actual[name], run.expected_by_name[name]
     if wide.shape != want.shape or not is_float(wide.dtype):
@@ -151,11 +173,15 @@ def _acquitted(
     again = compare(name, got, exact, allowance)
     ours, theirs = (_furthest(array, exact, finite) for array in (got, want))
     if again.failed:
-        if not compare(name, want, exact, allowance).failed:
-            report.notes.append(
-                f"computed in float64, the source gives its own result (max {theirs} ULP) and not "
-                f"that of the converted model (max {ours} ULP)"
-            )
+        note = (
+            f"computed in float64, the source gives its own result (max {theirs} ULP) and not that "
+            f"of the converted model (max {ours} ULP)"
+        )
+        if note not in report.notes and not compare(name, want, exact, allowance).failed:
+            report.notes.append(note)
+        return None
+    apart = ulp_distance(want, exact)[finite]
+    if near and np.max(apart, initial=0.0) > _NEAR[want.dtype.itemsize]:
         return None
     again.outcome = Outcome.WARNING
     again.rule = f"{allowance.rule}, from the source in float64"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import onnxruntime
 import pytest
 import tensorflow as tf
 
@@ -26,3 +27,22 @@ def test_rint_of_16_bits_which_only_xla_computes(dtype: str) -> None:
     x = tf.cast(tf.constant(numbers), dtype).numpy()
     report = check_conversion(tf.function(tf.math.rint, jit_compile=True), (x,))
     assert report.passed, report.text()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_ranges_of_floats_have_as_many_numbers_as_in_tensorflow(dtype: str) -> None:
+    """0.3 / 0.1 is 3 in float32, and a little more of the same numbers in float64."""
+    signature = [tf.TensorSpec((), dtype)] * 3
+    counted = tf.function(tf.range, input_signature=signature)
+    model = to_onnx(counted)
+    session = onnxruntime.InferenceSession(
+        model.SerializeToString(), providers=["CPUExecutionProvider"]
+    )
+    names = [value.name for value in session.get_inputs()]
+    for tenths in range(60):
+        for start, step in ((0.0, 0.1), (-1.0, 0.3), (7.0, -0.7)):
+            limit = np.dtype(dtype).type(tenths) * np.dtype(dtype).type(0.1)
+            numbers = [np.array(number, dtype) for number in (start, limit, step)]
+            want = counted(*map(tf.constant, numbers)).numpy()
+            (got,) = session.run(None, dict(zip(names, numbers, strict=True)))
+            np.testing.assert_array_equal(got, want)

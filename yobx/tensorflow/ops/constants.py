@@ -114,7 +114,13 @@ def convert_range(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: 
     if counted is not None:
         whole = g.op.Range(*counted, name=op.name)
         return cast(g, whole, out_dtype(op), outputs=outputs[:1])
-    return str(legal(g).Range(start, limit, delta, outputs=outputs[:1], name=op.name))
+    if op.outputs[0].dtype.name not in {"float32", "float64"}:
+        return str(legal(g).Range(start, limit, delta, outputs=outputs[:1], name=op.name))
+    # onnxruntime counts in float64 and adds up; TensorFlow counts in the type and multiplies.
+    steps = g.op.Ceil(g.op.Abs(g.op.Div(g.op.Sub(limit, start), delta)))
+    count = g.op.Range(np.array(0, np.int64), cast(g, steps, np.int64), np.array(1, np.int64))
+    moved = g.op.Mul(cast(g, count, out_dtype(op)), delta)
+    return str(g.op.Add(start, moved, outputs=outputs[:1], name=op.name))
 
 
 def _counted(g: GraphBuilder, op: Any) -> list[Any] | None:
