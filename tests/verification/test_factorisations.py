@@ -282,3 +282,16 @@ def test_rows_of_lu_stay_where_they_are() -> None:
 
 def test_other_functions_have_no_freedom() -> None:
     assert judged("sin", {}, [A], [np.sin(A)], [np.sin(A)]) is None
+
+
+def test_a_function_whose_framework_shows_when_it_runs_is_judged_by_reconstruction_too() -> None:
+    """It is converted by way of TensorFlow, which sorts what dictionaries hold."""
+
+    def parts(matrix: Any) -> Any:
+        return dict(zip("zya", jnp.linalg.svd(matrix), strict=True))
+
+    for seed in range(3):
+        matrix = np.random.default_rng(seed).normal(size=(4, 4)).astype(np.float32)
+        report = check_conversion(lambda *a: parts(*a), (matrix,), dynamic_shapes={}, seed=seed)
+        assert report.framework == "jax"
+        assert report.passed, report.text()

@@ -110,6 +110,7 @@ def allowed(
 
 CONV = helper.make_node("Conv", ["x", "w", "b"], ["y"])
 PLAIN = helper.make_node("Conv", ["x", "w"], ["y"])
+EINSUM = helper.make_node("Einsum", ["x", "w"], ["y"], equation="bnij,ijk->bnk")
 GEMM = helper.make_node("Gemm", ["x", "w", "b"], ["y"], transA=1, beta=2.0)
 
 
@@ -118,6 +119,7 @@ GEMM = helper.make_node("Gemm", ["x", "w", "b"], ["y"], transA=1, beta=2.0)
     [
         (helper.make_node("MatMul", ["x", "w"], ["y"]), (32, 400), {"w": (400, 16)}),
         (PLAIN, (2, 64, 9, 9), {"w": (16, 64, 3, 3)}),
+        (EINSUM, (2, 9, 30, 20), {"w": (30, 20, 4)}),
         (helper.make_node("ReduceSum", ["x"], ["y"], keepdims=0), (500, 3), {}),
         (helper.make_node("GlobalAveragePool", ["x"], ["y"]), (4, 8, 30, 30), {}),
     ],

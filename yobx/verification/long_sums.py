@@ -115,6 +115,24 @@ def _of_transposed(node: onnx.NodeProto, writer: _Writer) -> str:
     return writer.emit("Div", [terms, apart])
 
 
+def _of_einsum(node: onnx.NodeProto, writer: _Writer) -> str:
+    """The product of the sizes that are summed over; 1 where an ellipsis hides what they are."""
+    equation = next(a.s.decode() for a in node.attribute if a.name == "equation")
+    given, _, made = equation.replace(" ", "").partition("->")
+    if "." in equation or "->" not in equation:
+        return writer.number(1.0)
+    axes = {
+        label: (name, axis)
+        for name, labels in zip(node.input, given.split(","), strict=True)
+        for axis, label in enumerate(labels)
+        if label not in made
+    }
+    count = writer.number(1.0)
+    for name, axis in axes.values():
+        count = writer.emit("Mul", [count, writer.cast(writer.sizes(name, axis))])
+    return count
+
+
 def _of_reduction(node: onnx.NodeProto, writer: _Writer) -> str:
     return writer.emit("Div", [writer.elements(node.input[0]), writer.elements(writer.hint)])
 
@@ -140,6 +158,7 @@ _TERMS: dict[str, Counter] = {
     "Conv": _of_convolution,
     "ConvTranspose": _of_transposed,
     "CumSum": _of_running_sum,
+    "Einsum": _of_einsum,
     "Gemm": _of_product,
     "GlobalAveragePool": _of_reduction,
     "MatMul": _of_product,

@@ -178,8 +178,8 @@ class JaxSource:
         import jax
 
         function, leaves = self._flat(args, options)
-        traced = jax.make_jaxpr(function)(*leaves)
-        if self._converted is None or not has_primitive(traced.jaxpr, FACTORISATIONS):
+        traced, shapes = jax.make_jaxpr(function, return_shape=True)(*leaves)
+        if not has_primitive(traced.jaxpr, FACTORISATIONS):
             return None
         found, done = Values(values), []
 
@@ -198,8 +198,9 @@ class JaxSource:
             done.append(primitive)
             return [jax.numpy.asarray(array) for array in made]
 
-        outputs = [np.asarray(array) for array in run_equations(traced, leaves, watch)]
-        return (outputs, done) if done else None
+        outputs = run_equations(traced, leaves, watch)
+        result = jax.tree.unflatten(jax.tree.structure(shapes), outputs)
+        return ([array for _, array in self._named(result)], done) if done else None
 
     def run_in_float64(self, args: tuple[Any, ...], options: Mapping[str, Any]) -> WideRun | None:
         """Runs the traced equations."""
