@@ -98,16 +98,6 @@ def _inverse_error_function(x: Array) -> Array:
     return y
 
 
-def _bessel_k0e(x: Array) -> Array:
-    """The integral of ``exp(-x (cosh(t) - 1))``, by a rule that converges faster than a power."""
-    step = np.longdouble(1) / 16
-    total = np.full(x.shape, np.longdouble(0.5))
-    for i in range(1, 290):
-        half = np.sinh(i * step / 2)
-        total = total + np.exp(-x * (2 * half * half))
-    return total * step
-
-
 def _elu(x: Array) -> Array:
     return np.where(x > 0.0, x, np.expm1(np.minimum(x, 0.0)))
 
@@ -172,18 +162,6 @@ SUBJECTS: Mapping[tuple[str, str, str], Subject] = {
         _selu,
         lambda rng: [np.linspace(-40.0, 1.0, 400_001), -_log_uniform(rng, -9.0, 0.0)],
         (-1e-3, -1e-7),
-    ),
-    ("tensorflow", "BesselK0e", "float64"): Subject(
-        tf.math.special.bessel_k0e,
-        _bessel_k0e,
-        lambda rng: [_log_uniform(rng, -5.0, 1.5), np.linspace(1.35, 1.5, 40_001)],
-        (1.0, 2.0),
-    ),
-    ("tensorflow", "BesselK0", "float64"): Subject(
-        tf.math.special.bessel_k0,
-        lambda x: _bessel_k0e(x) * np.exp(-x),
-        lambda rng: [_log_uniform(rng, -5.0, 1.5), np.linspace(1.35, 1.5, 40_001)],
-        (1.0, 2.0),
     ),
 }
 

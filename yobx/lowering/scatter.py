@@ -37,6 +37,7 @@ def scatter_nd(
     updates: str,
     kind: str,
     *,
+    unique: bool = False,
     outputs: list[str] | None = None,
     name: str | None = None,
 ) -> str:
@@ -52,6 +53,7 @@ def scatter_nd(
         updates: `(*b, *rest)`, of the type of ``x``.
         kind: ``none``, ``add``, ``sub``, ``mul``, ``max`` or ``min``; of bool ``max`` is "or" and
             ``min`` is "and".
+        unique: Whether no two tuples are the same, or none whose place is of interest.
         outputs: Names to give.
         name: Node name.
 
@@ -65,9 +67,10 @@ def scatter_nd(
     if kind == "none":
         return str(g.op.ScatterND(x, places, updates, outputs=outputs, name=name))
     if int(dtype) not in _THROUGH:
-        return _combined(g, x, places, updates, kind, outputs=outputs, name=name)
+        return _combined(g, x, places, updates, kind, unique=unique, outputs=outputs, name=name)
     wide = _THROUGH[int(dtype)]
-    result = _combined(g, cast(g, x, wide), places, cast(g, updates, wide), kind, name=name)
+    x, updates = cast(g, x, wide), cast(g, updates, wide)
+    result = _combined(g, x, places, updates, kind, unique=unique, name=name)
     return cast(g, result, dtype, outputs=outputs)
 
 
@@ -78,12 +81,13 @@ def _combined(
     updates: str,
     kind: str,
     *,
+    unique: bool,
     outputs: list[str] | None = None,
     name: str | None = None,
 ) -> str:
     """Emit a scatter with a reduction that onnxruntime knows."""
     names: dict[str, Any] = {"outputs": outputs, "name": name}
-    if not _may_repeat(g, places):
+    if unique or not _may_repeat(g, places):
         return str(g.op.ScatterND(x, places, updates, reduction=kind, **names))
     if isinstance(places, np.ndarray):
         places = g.make_initializer(None, places)

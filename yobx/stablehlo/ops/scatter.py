@@ -96,7 +96,9 @@ def _narrowed(views: list[Op], scatter: Callable[[list[Op]], list[str]]) -> list
 def _scatter(op: Op, reduction: str) -> str:
     placed = _place(op)
     if placed is not None:
-        made = scatter_nd(op.g, placed.x, placed.index, placed.updates, reduction)
+        # Windows that do not fit share the spare row, which nobody reads.
+        unique = bool(op.attr("unique_indices"))
+        made = scatter_nd(op.g, placed.x, placed.index, placed.updates, reduction, unique=unique)
         return placed.finish(op.g, made)
     if reduction == "none":
         return op.x(2)
