@@ -21,6 +21,16 @@ def settled(before: onnx.ModelProto) -> onnx.ModelProto:
 COMPUTED = {"Shape": 2, "Concat": 1, "Reshape": 1}
 
 
+def reshaped(shape: str, target: str) -> onnx.ModelProto:
+    """A model of one Reshape."""
+    rank, parts = len(target.split(",")), ", ".join("abcde"[: len(target.split(","))])
+    return parse(
+        f"""g (float[{shape}] x) => (float[{parts}] y) <int64[{rank}] t = {{{target}}}> {{
+            y = Reshape (x, t)
+        }}"""
+    )
+
+
 @pytest.mark.parametrize(
     ("shape", "target", "empty", "expected", "added"),
     [
@@ -48,12 +58,7 @@ def test_empty_arrays(
     expected: tuple[int, ...],
     added: dict[str, int],
 ) -> None:
-    rank, parts = len(target.split(",")), ", ".join("abcde"[: len(target.split(","))])
-    before = parse(
-        f"""g (float[{shape}] x) => (float[{parts}] y) <int64[{rank}] t = {{{target}}}> {{
-            y = Reshape (x, t)
-        }}"""
-    )
+    before = reshaped(shape, target)
     after = settled(before)
     assert kinds(after) == added
     full = np.arange(4 * max(np.prod(empty[1:]), 1), dtype=np.float32)
@@ -75,12 +80,7 @@ def test_empty_arrays(
     ],
 )
 def test_what_infers_nothing_beside_an_open_size(shape: str, target: str) -> None:
-    rank, parts = len(target.split(",")), ", ".join("abcde"[: len(target.split(","))])
-    before = parse(
-        f"""g (float[{shape}] x) => (float[{parts}] y) <int64[{rank}] t = {{{target}}}> {{
-            y = Reshape (x, t)
-        }}"""
-    )
+    before = reshaped(shape, target)
     after = settled(before)
     assert [n.input for n in after.graph.node] == [["x", "t"]]
     assert after.graph.initializer == before.graph.initializer

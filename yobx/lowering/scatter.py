@@ -53,7 +53,7 @@ def scatter_nd(
         updates: `(*b, *rest)`, of the type of ``x``.
         kind: ``none``, ``add``, ``sub``, ``mul``, ``max`` or ``min``; of bool ``max`` is "or" and
             ``min`` is "and".
-        unique: Whether no two tuples are the same, or none whose place is of interest.
+        unique: Whether no two tuples are the same, but for places that nobody reads.
         outputs: Names to give.
         name: Node name.
 

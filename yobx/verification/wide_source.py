@@ -74,14 +74,13 @@ def judged(
     """
     if len(found.wide) != len(run.expected):
         return None
-    failing = [report.name for report in reports if report.failed]
+    failing, wanted = [report.name for report in reports if report.failed], run.expected_by_name
     traced = [made for way in found.own if (made := _run(way, run)) is not None]
-    if not any(_agree(made, run.expected_by_name, allowances, failing) for made in traced):
+    others = [made for made in traced if not _agree(made, wanted, allowances, failing)]
+    if len(others) == len(traced):
         return None  # the trace is another function
-    wanted = run.expected_by_name
-    for made in traced:
-        other = not _agree(made, wanted, allowances, failing)
-        if other and _agree(run.actual, made, allowances, failing):
+    for made in others:
+        if _agree(run.actual, made, allowances, failing):
             return [_as_traced(r, run, allowances, made) if r.failed else r for r in reports]
     return _by_float64(reports, run, allowances, found)
 
@@ -171,7 +170,8 @@ def _acquitted(
     if not np.array_equal(finite, np.isfinite(want.astype(np.float64))):
         return None
     again = compare(name, got, exact, allowance)
-    ours, theirs = (_furthest(array, exact, finite) for array in (got, want))
+    furthest = [float(ulp_distance(a, exact)[finite].max(initial=0.0)) for a in (got, want)]
+    ours, theirs = map(_units, furthest)
     if again.failed:
         note = (
             f"computed in float64, the source gives its own result (max {theirs} ULP) and not that "
@@ -180,8 +180,7 @@ def _acquitted(
         if note not in report.notes and not compare(name, want, exact, allowance).failed:
             report.notes.append(note)
         return None
-    apart = ulp_distance(want, exact)[finite]
-    if near and np.max(apart, initial=0.0) > _NEAR[want.dtype.itemsize]:
+    if near and furthest[1] > _NEAR[want.dtype.itemsize]:
         return None
     again.outcome = Outcome.WARNING
     again.rule = f"{allowance.rule}, from the source in float64"
@@ -194,7 +193,6 @@ def _acquitted(
     return again
 
 
-def _furthest(array: Any, exact: Any, finite: Any) -> str:
-    """The greatest distance from the exact values, in words."""
-    apart = float(ulp_distance(array, exact)[finite].max(initial=0.0))
+def _units(apart: float) -> str:
+    """A distance in units in the last place, in words."""
     return f"{apart:.0f}" if apart < 1e6 else f"{apart:.1e}"
