@@ -5,8 +5,6 @@ Precedence: fixture argument, marker or the options a factory returns > flag > i
 
 from __future__ import annotations
 
-import difflib
-import functools
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -470,10 +468,12 @@ def check_keywords(keywords: Mapping[str, Any], where: str, *, several: bool = F
 def _refuse_unknown(keywords: Mapping[str, Any], valid: list[str], what: str) -> None:
     unknown = [key for key in keywords if key not in valid]
     if unknown:
+        from yobx.words import similar  # nothing but pytest is loaded with the plugin
+
         usable = [name for name in valid if name not in _NOT_SETTABLE]
         word = re.split("[-_]", unknown[0])[-1].removesuffix("s")
-        close = functools.partial(difflib.get_close_matches, unknown[0], usable, n=1)
-        near = close(cutoff=0.8) or [n for n in usable if word and word in n] or close()
+        close = similar(unknown[0], usable, cutoff=0.8)
+        near = close or [n for n in usable if word and word in n] or similar(unknown[0], usable)
         hint = f" Did you mean {near[0]}?" if near else ""
         raise pytest.UsageError(
             f"yobx: unknown {what}: {unknown[0]}.{hint} Valid: {', '.join(usable)}"

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 import zipfile
 import zlib
 from pathlib import Path
 
 from yobx.errors import ArgumentError, UnreadableModelError
+from yobx.words import did_you_mean
 
 __all__ = ["refuse_unreadable"]
 
@@ -59,8 +59,8 @@ def refuse_unreadable(path: Path) -> None:
 def _near(path: Path) -> str:
     folder = path.parent
     there = [entry.name for entry in folder.iterdir()] if folder.is_dir() else []
-    found = difflib.get_close_matches(path.name, there, n=1, cutoff=0.75)
-    return f" Did you mean {str(folder / found[0])!r}?" if found else ""
+    near = did_you_mean(path.name, there, cutoff=0.75, shown=lambda name: repr(str(folder / name)))
+    return f" {near}" if near else ""
 
 
 def _unreadable(rule: str, path: Path, why: str) -> UnreadableModelError:

@@ -1,6 +1,10 @@
-"""Words of messages. Nothing is imported, so that a plugin can use them for free."""
+"""Words of messages. Nothing is loaded with them, so that a plugin can use them for free."""
 
-__all__ = ["counted", "printable"]
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+__all__ = ["counted", "did_you_mean", "nearest", "printable", "similar"]
 
 
 def counted(count: int, noun: str, plural: str = "") -> str:
@@ -17,3 +21,55 @@ def counted(count: int, noun: str, plural: str = "") -> str:
 def printable(line: str) -> str:
     """A line whose names cannot move the cursor, break it or turn it round."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in line)
+
+
+def similar(name: str, known: Iterable[str], *, n: int = 1, cutoff: float = 0.6) -> list[str]:
+    """Names that one which does not exist may have been meant for, the closest first.
+
+    Args:
+        name: What was asked for.
+        known: What exists.
+        n: How many to give at most.
+        cutoff: How alike they must be, from 0 to 1; capitals make no difference.
+    """
+    import difflib
+
+    spelt: dict[str, list[str]] = {}
+    for word in sorted(set(known)):
+        spelt.setdefault(word.lower(), []).append(word)
+    keys = difflib.get_close_matches(name.lower(), spelt, n=n, cutoff=cutoff)
+    return [word for key in keys for word in spelt[key]][:n]
+
+
+def did_you_mean(
+    name: str,
+    known: Iterable[str],
+    *,
+    n: int = 1,
+    cutoff: float = 0.6,
+    shown: Callable[[str], str] = repr,
+) -> str:
+    """``Did you mean 'a' or 'b'?``, or ``""`` when nothing is close.
+
+    Args:
+        name: What was asked for.
+        known: What exists.
+        n: How many to name at most.
+        cutoff: How alike they must be, from 0 to 1.
+        shown: How a name is written.
+    """
+    found = " or ".join(map(shown, similar(name, known, n=n, cutoff=cutoff)))
+    return f"Did you mean {found}?" if found else ""
+
+
+def nearest(name: str, known: Iterable[str], *, n: int = 3, cutoff: float = 0.5) -> str:
+    """``did you mean 'a' or 'b'?``, inside a sentence, or ``""`` when nothing is close.
+
+    Args:
+        name: What was asked for.
+        known: What exists.
+        n: How many to name at most.
+        cutoff: How alike they must be, from 0 to 1.
+    """
+    asked = did_you_mean(name, known, n=n, cutoff=cutoff)
+    return asked[:1].lower() + asked[1:]

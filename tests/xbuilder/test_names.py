@@ -1,7 +1,7 @@
 import pytest
 
 from yobx.errors import GraphError
-from yobx.xbuilder.names import NameRegistry, ScopeStack, nearest
+from yobx.xbuilder.names import NameRegistry, ScopeStack
 
 
 def test_unique_names_are_reserved() -> None:
@@ -36,8 +36,3 @@ def test_scopes_hide_and_end() -> None:
             scopes.bind("x", "third")
     assert scopes.lookup("x") == "outer"
     assert scopes.is_outermost
-
-
-def test_nearest() -> None:
-    assert nearest("Relo", ["Relu", "Abs"]) == "did you mean 'Relu'?"
-    assert nearest("zzzz", ["Relu", "Abs"]) == ""

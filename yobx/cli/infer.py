@@ -13,7 +13,7 @@ from yobx.cli.files import refuse_unwritable
 from yobx.cli.outcome import ExitCode
 from yobx.cli.values import ValueRow, rows
 from yobx.errors import ArgumentError, ShapeContradictionError, ShapeError
-from yobx.words import counted
+from yobx.words import counted, did_you_mean
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -101,7 +101,6 @@ def _summarise(found: list[ValueRow], screen: Screen) -> None:
 
 def _explain(path: Path, name: str, screen: Screen) -> ExitCode:
     from yobx.onnx_optim import ShapesContext, infer_shapes
-    from yobx.xbuilder.names import nearest
 
     context = ShapesContext()
     with screen.stage(f"inferring {path}"):
@@ -109,10 +108,10 @@ def _explain(path: Path, name: str, screen: Screen) -> ExitCode:
     try:
         explanation = context.explain(name)
     except ShapeError as error:
-        near = nearest(name, (row.name for row in rows(model)))
+        near = did_you_mean(name, (row.name for row in rows(model)), n=3, cutoff=0.5)
         raise ArgumentError(
             f"{path} has no value of that name. Received: --explain {name}. "
-            f"{near[:1].upper()}{near[1:]}{' ' * bool(near)}List the names with: yobx infer {path}",
+            f"{near}{' ' * bool(near)}List the names with: yobx infer {path}",
             argument="explain",
         ) from error
     for line in str(explanation).splitlines():

@@ -6,6 +6,7 @@ import argparse
 
 from yobx.cli.console import Screen
 from yobx.cli.outcome import ExitCode
+from yobx.words import similar
 
 __all__ = ["checked", "run", "tables"]
 
@@ -70,10 +71,8 @@ def run(options: argparse.Namespace, screen: Screen) -> ExitCode:
         if wanted in row[0].lower()
     ]
     if not shown:
-        import difflib
-
-        known = {row[0].lower(): row[0] for group in found.values() for row in group}
-        near = [known[word] for word in difflib.get_close_matches(wanted, known, n=3, cutoff=0.7)]
+        known = [row[0] for group in found.values() for row in group]
+        near = similar(wanted, known, n=3, cutoff=0.7)
         hint = f"Similar: {', '.join(near)}" if near else ""
         screen.error(f"no supported operation has {options.search!r} in its name", hint)
         return ExitCode.OK

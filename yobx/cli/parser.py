@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from yobx import __version__
+from yobx.words import similar
 
 __all__ = ["COMMANDS", "build_parser", "parse"]
 
@@ -96,11 +97,9 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
 
 
 def _nearest(name: str, known: Sequence[str]) -> str:
-    import difflib
-
     longer = [word for word in known if word.startswith(name)]
     words = {word.lstrip("-"): word for word in known}  # what all share makes nothing similar
-    near = longer or [words[w] for w in difflib.get_close_matches(name.lstrip("-"), words, n=1)]
+    near = longer or [words[word] for word in similar(name.lstrip("-"), words)]
     return f" Did you mean {near[0]}?" if near else ""
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from yobx.errors import ArgumentError
+from yobx.words import did_you_mean
 
 if TYPE_CHECKING:
     from onnx import ValueInfoProto
@@ -65,11 +65,10 @@ class InputSpec:
                 argument="input",
             )
         if match["dtype"] not in DTYPES:
-            near = difflib.get_close_matches(match["dtype"], DTYPES, n=1)
-            hint = f" Did you mean {near[0]}?" if near else ""
+            near = did_you_mean(match["dtype"], DTYPES, shown=str)
             raise ArgumentError(
                 f"The dtype of an input is one of {', '.join(DTYPES)}. "
-                f"Received: {match['dtype']!r} in {text!r}.{hint}",
+                f"Received: {match['dtype']!r} in {text!r}.{' ' * bool(near)}{near}",
                 argument="input",
             )
         sizes = match["shape"].split(",") if match["shape"].strip() else []

@@ -8,7 +8,7 @@ from yobx.errors import ArgumentError
 from yobx.stablehlo import ir, ops
 from yobx.stablehlo.convert import registry_names
 from yobx.stablehlo.registry import get_stablehlo_op_registrations
-from yobx.xbuilder.names import nearest
+from yobx.words import nearest
 
 __all__ = ["refuse_unknown_names"]
 

@@ -28,8 +28,8 @@ from yobx.tensorflow.register import (
     get_tf_op_registrations,
 )
 from yobx.tensorflow.tensorflow_helper import onnx_type
+from yobx.words import nearest
 from yobx.xbuilder import GraphBuilder
-from yobx.xbuilder.names import nearest
 
 __all__ = ["Conversion", "current_conversion"]
 

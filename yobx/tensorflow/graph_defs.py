@@ -10,7 +10,7 @@ from yobx.errors import ArgumentError, UnreadableModelError
 from yobx.tensorflow.frames import has_frames, import_with_loops
 from yobx.tensorflow.graph_walk import PLACEHOLDERS, needed_operations
 from yobx.tensorflow.tensor_arrays import with_lists
-from yobx.xbuilder.names import nearest
+from yobx.words import nearest
 
 __all__ = [
     "GRAPH_SUFFIXES",

@@ -17,7 +17,7 @@ from yobx.tensorflow.graph_walk import (
 from yobx.tensorflow.layers import LayerIndex
 from yobx.tensorflow.refused_ops import class_of
 from yobx.tensorflow.register import TF_OP_CONVERTERS
-from yobx.xbuilder.names import nearest
+from yobx.words import nearest
 
 __all__ = ["check_convertible"]
 

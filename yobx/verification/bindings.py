@@ -7,7 +7,6 @@ broadcasting and squeezing by accident.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -20,6 +19,7 @@ from yobx.errors import ArgumentError
 from yobx.onnx_optim.sizes import size_of, solve, symbols_of
 from yobx.verification.inputs import resize
 from yobx.verification.runner import input_names
+from yobx.words import nearest
 
 __all__ = ["AUTO", "Binding", "InputAxes", "axes_of_inputs", "choose_bindings", "resized"]
 
@@ -254,8 +254,8 @@ def _primes_for(
 def _custom(entry: Mapping[str, int], natural: Mapping[str, int]) -> Binding:
     unknown = sorted(set(entry) - set(natural))
     if unknown:
-        near = difflib.get_close_matches(unknown[0], natural, n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else "."
+        near = nearest(unknown[0], natural, n=1, cutoff=0.6)
+        hint = f"; {near}" if near else "."
         raise ArgumentError(
             f"a binding names symbols of the inputs. Received: {', '.join(unknown)}{hint} "
             f"The model has: {', '.join(natural)}.",

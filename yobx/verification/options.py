@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, TypedDict
 
 from yobx.errors import ArgumentError
+from yobx.words import did_you_mean
 
 __all__ = ["CONVERSION", "BindingRequest", "CheckKeywords", "CheckOptions", "make_options"]
 
@@ -184,10 +184,10 @@ def make_options(keywords: Mapping[str, Any]) -> CheckOptions:
     valid = [f.name for f in fields(CheckOptions)]
     unknown = [key for key in keywords if key not in valid]
     if unknown:
-        near = difflib.get_close_matches(unknown[0], valid, n=1)
-        hint = f" Did you mean {near[0]}?" if near else ""
+        hint = did_you_mean(unknown[0], valid, shown=str)
         raise ArgumentError(
-            f"unknown option {unknown[0]!r}.{hint} The options are: {', '.join(valid)}.",
+            f"unknown option {unknown[0]!r}. {hint}{' ' * bool(hint)}The options are: "
+            f"{', '.join(valid)}.",
             argument=unknown[0],
         )
     return CheckOptions(**keywords)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import functools
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -11,6 +10,7 @@ import onnx
 
 from yobx.verification.error_classes import subgraphs
 from yobx.verification.provenance import facts_of
+from yobx.words import nearest
 
 __all__ = ["Watched"]
 
@@ -59,9 +59,9 @@ class Watched:
 
 
 def _told(name: str, known: set[str]) -> str:
-    near = difflib.get_close_matches(name, sorted(known - {name}), n=2)
-    hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
-    return f"extra_converters has {name!r}, which was never called: no such operation{hint}"
+    hint = nearest(name, known - {name}, n=2, cutoff=0.6)
+    why = "which was never called: no such operation"
+    return f"extra_converters has {name!r}, {why}{'; ' * bool(hint)}{hint}"
 
 
 def _source_ops(graph: onnx.GraphProto) -> set[str]:

@@ -1,34 +1,13 @@
-"""Value and node names: uniqueness, scopes with aliases, and suggestions for misspelt names."""
+"""Value and node names: uniqueness, and scopes with aliases."""
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 from yobx.errors import GraphError
 
-__all__ = ["NameRegistry", "ScopeStack", "nearest"]
-
-
-def nearest(name: str, candidates: Iterable[str], *, n: int = 3) -> str:
-    """Names the closest candidates for an error message.
-
-    Args:
-        name: What was asked for.
-        candidates: What exists.
-        n: How many to show at most.
-
-    Returns:
-        ``"did you mean 'a' or 'b'?"``, or ``""`` when nothing is close.
-    """
-    pool = sorted(set(candidates))
-    lowered = {candidate.lower(): candidate for candidate in reversed(pool)}
-    found = difflib.get_close_matches(name, pool, n=n, cutoff=0.5)
-    if not found:
-        close = difflib.get_close_matches(name.lower(), list(lowered), n=n, cutoff=0.5)
-        found = [lowered[key] for key in close]
-    return "did you mean " + " or ".join(repr(item) for item in found) + "?" if found else ""
+__all__ = ["NameRegistry", "ScopeStack"]
 
 
 class NameRegistry:

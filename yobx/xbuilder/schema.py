@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -10,6 +9,7 @@ import onnx
 from onnx.defs import OpSchema
 
 from yobx.errors import GraphError, UnsupportedOpsetError
+from yobx.words import similar
 
 __all__ = [
     "Parameter",
@@ -248,9 +248,8 @@ def since_of_attribute(sig: Signature, name: str) -> int | None:
 
 
 def _similar(op_type: str, operators: dict[str, list[int]]) -> str:
-    lowered = {name.lower(): name for name in sorted(operators)}
-    found = difflib.get_close_matches(op_type.lower(), list(lowered), n=3, cutoff=0.6)
-    return "Try " + " or ".join(lowered[key] for key in found) + "." if found else ""
+    found = similar(op_type, operators, n=3)
+    return f"Try {' or '.join(found)}." if found else ""
 
 
 @lru_cache(maxsize=1024)

@@ -14,8 +14,8 @@ import numpy.typing as npt
 
 from yobx.errors import GraphError, UnsupportedOpsetError
 from yobx.onnx_optim.tensor_type import TensorType
+from yobx.words import nearest
 from yobx.xbuilder.dtypes import element_type
-from yobx.xbuilder.names import nearest
 from yobx.xbuilder.schema import (
     Parameter,
     Signature,

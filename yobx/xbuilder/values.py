@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from yobx.errors import GraphError
-from yobx.xbuilder.names import NameRegistry, ScopeStack, nearest
+from yobx.words import nearest
+from yobx.xbuilder.names import NameRegistry, ScopeStack
 from yobx.xbuilder.provenance import Provenance
 
 __all__ = ["ValueTable"]
