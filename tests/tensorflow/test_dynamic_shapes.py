@@ -146,3 +146,68 @@ def test_keys_that_are_numbers() -> None:
 def test_a_scalar_has_no_axis() -> None:
     with pytest.raises(ArgumentError, match="A scalar has no axis"):
         _resolve(({0: "n"},), ())
+
+
+def _shapes(model: onnx.ModelProto) -> dict[str, list[int | str]]:
+    return {
+        value.name: [d.dim_param or d.dim_value for d in value.type.tensor_type.shape.dim]
+        for value in (*model.graph.input, *model.graph.output)
+    }
+
+
+def _signed() -> Any:
+    import tensorflow as tf
+
+    @tf.function(
+        input_signature=[tf.TensorSpec((None, 4)), {"k": tf.TensorSpec((24, 4), name="key")}]
+    )
+    def scores(x: Any, named: Any = None) -> Any:
+        return tf.matmul(x, named["k"], transpose_b=True)
+
+    return scores
+
+
+@pytest.mark.parametrize("as_keyword", [False, True])
+def test_sizes_that_an_input_signature_fixes_are_not_made_dynamic(as_keyword: bool) -> None:
+    from yobx.tensorflow import to_onnx
+
+    x, named = np.ones((3, 4), np.float32), {"k": np.ones((24, 4), np.float32)}
+    args, kwargs = ((x,), {"named": named}) if as_keyword else ((x, named), None)
+    model = to_onnx(_signed(), args, kwargs=kwargs)
+    assert _shapes(model) == {"x": ["batch", 4], "k": [24, 4], "output_0": ["batch", 24]}
+
+
+def test_a_name_for_a_size_that_an_input_signature_fixes_is_refused() -> None:
+    from yobx.tensorflow import to_onnx
+
+    args = (np.ones((3, 4), np.float32), {"k": np.ones((24, 4), np.float32)})
+    with pytest.raises(ArgumentError, match=r"fixed to 24 in .* None there in its input_signature"):
+        to_onnx(_signed(), args, dynamic_shapes={"x": {0: "b"}, "k": {0: "n"}})
+
+
+@pytest.mark.parametrize(
+    ("key", "message"),
+    [
+        (np.ones((3, 4), np.float32), r"float32\[3, 4\] for the input 'named\.k'"),
+        (np.ones((24, 4)), r"Try value.astype\('float32'\)"),
+    ],
+)
+def test_arguments_that_do_not_fit_an_input_signature(key: Any, message: str) -> None:
+    from yobx.tensorflow import to_onnx
+
+    with pytest.raises(ArgumentError, match=message):
+        to_onnx(_signed(), (np.ones((3, 4), np.float32), {"k": key}))
+
+
+@pytest.mark.parametrize("kind", ["RaggedTensorSpec", "SparseTensorSpec"])
+def test_a_signature_of_ragged_or_sparse_tensors_is_refused(kind: str) -> None:
+    import tensorflow as tf
+
+    from yobx.tensorflow import to_onnx
+
+    @tf.function(input_signature=[getattr(tf, kind)((None, None), tf.float32)])
+    def same(x: Any) -> Any:
+        return x
+
+    with pytest.raises(ArgumentError, match=f"no ragged or sparse ones. Received: .*{kind}"):
+        to_onnx(same)

@@ -396,9 +396,17 @@ def _operand_order(a: Terms) -> tuple[bool, list[tuple[list[tuple[bool, str]], i
 
 
 def _dominates(kind: str, a: Terms, b: Terms) -> bool:
-    """True when ``b`` can never be chosen over ``a``."""
+    """True when ``b`` can never be chosen over ``a``.
+
+    ``max(x, min(x, y))`` is ``x``, and so is ``min(x, max(x, y))``.
+    """
     low, high = difference_bounds(a, b)
-    return (low is not None and low >= 0) if kind == "max" else (high is not None and high <= 0)
+    if (low is not None and low >= 0) if kind == "max" else (high is not None and high <= 0):
+        return True
+    other = single_atom(b)
+    if other is None or other.kind != ("min" if kind == "max" else "max"):
+        return False
+    return any(_dominates(kind, a, operand) for operand in other.args)
 
 
 def substitute(a: Terms, mapping: Mapping[str, Terms]) -> Terms:

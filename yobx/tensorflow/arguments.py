@@ -133,7 +133,8 @@ def _read_leaf(path: Path, value: Any) -> InputLeaf | None:
     dtype, shape = getattr(value, "dtype", None), getattr(value, "shape", None)
     if dtype is None or not hasattr(value, "shape"):
         return None
-    if hasattr(value, "row_splits") or hasattr(value, "dense_shape"):
+    is_composite = type(value).__name__ in {"RaggedTensorSpec", "SparseTensorSpec"}
+    if is_composite or hasattr(value, "row_splits") or hasattr(value, "dense_shape"):
         raise ArgumentError(
             "An input is a dense tensor: ONNX has no ragged or sparse ones. Received: "
             f"{path_text(path)}={type(value).__name__}. Try value.to_tensor() or "

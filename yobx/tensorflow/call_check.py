@@ -9,7 +9,7 @@ from typing import Any
 
 from yobx.errors import ArgumentError
 from yobx.tensorflow.arguments import CallArguments, InputLeaf, normalise_arguments
-from yobx.tensorflow.source import Declared, ModelSource
+from yobx.tensorflow.source import Declared, ModelSource, paths_by_parameter
 from yobx.tensorflow.structure import flatten_with_path
 
 __all__ = ["check_open_axes", "check_parameters", "prepare_call"]
@@ -40,8 +40,10 @@ def prepare_call(source: ModelSource, args: Any, kwargs: Mapping[str, Any] | Non
             )
         return source.own_arguments
     call = normalise_arguments(() if args is None else args, kwargs)
-    if source.declared is None or (kwargs and source.concrete is None):
+    if source.declared is None:
         return call
+    if source.concrete is None and (kwargs or source.own_paths is not None):
+        return _checked(call, source)
     if len(call.leaves) != len(source.declared):
         raise ArgumentError(
             f"A model is given one argument per input. Received: {len(call.leaves)} "
@@ -51,17 +53,33 @@ def prepare_call(source: ModelSource, args: Any, kwargs: Mapping[str, Any] | Non
         )
     if source.concrete is not None:
         call = _in_declared_order(call, source.declared)
+    return _checked(call, source)
+
+
+def _checked(call: CallArguments, source: ModelSource) -> CallArguments:
     leaves = []
-    by_name = {item.name: item for item in source.declared}
-    given_by_name = {leaf.path[-1] for leaf in call.leaves} == by_name.keys()
-    for leaf, declared in zip(call.leaves, source.declared, strict=True):
-        if given_by_name:
-            declared = by_name[leaf.path[-1]]  # noqa: PLW2901
-        _check_leaf(leaf, declared, source)
-        fixed = bool(declared.shape) and declared.shape[0] is not None  # type: ignore[index]
+    for leaf, declared in zip(call.leaves, _declared_of(call, source), strict=True):
+        if declared is not None:
+            _check_leaf(leaf, declared, source)
         # A size that the model fixes is not made dynamic by the default rule.
+        fixed = declared is not None and declared.shape and declared.shape[0] is not None
         leaves.append(replace(leaf, concrete=False) if fixed else leaf)
     return _with_leaves(call, leaves)
+
+
+def _declared_of(call: CallArguments, source: ModelSource) -> list[Declared | None]:
+    """What the model declares of each leaf of a call; ``None`` where nothing is known."""
+    if source.own_paths is not None:
+        by_path = dict(zip(source.own_paths, source.declared or (), strict=True))
+        return [by_path.get(path) for path in paths_by_parameter(source.signature_of, call)]
+    if source.declared is None or len(call.leaves) != len(source.declared):
+        return [None] * len(call.leaves)
+    by_name = {item.name: item for item in source.declared}
+    if {leaf.path[-1] for leaf in call.leaves} == by_name.keys():
+        return [by_name[leaf.path[-1]] for leaf in call.leaves]
+    if call.kwargs and source.concrete is None:
+        return [None] * len(call.leaves)
+    return list(source.declared)
 
 
 def _with_leaves(call: CallArguments, leaves: Sequence[InputLeaf]) -> CallArguments:
@@ -164,6 +182,7 @@ def check_parameters(source: ModelSource, call: CallArguments, error: Exception)
 
 def check_open_axes(
     source: ModelSource,
+    call: CallArguments,
     shapes: Sequence[tuple[int | str, ...] | None],
     names: Sequence[str],
 ) -> None:
@@ -171,20 +190,22 @@ def check_open_axes(
 
     Args:
         source: The model.
+        call: Its arguments.
         shapes: Shape wanted for each input.
         names: Name of each input.
 
     Raises:
         ArgumentError: If an axis is fixed in the model and dynamic in ``shapes``.
     """
-    if source.declared is None:
-        return
     is_traced = source.concrete is not None
     who = "the traced function leaves it open" if is_traced else "the model leaves it open"
     how = "Trace it with None there" if is_traced else "Build the model with None there"
-    for shape, declared, name in zip(shapes, source.declared, names, strict=True):
+    if source.own_paths is not None:
+        how = "Write None there in its input_signature"
+    for shape, declared, name in zip(shapes, _declared_of(call, source), names, strict=True):
+        fixed_sizes = declared.shape if declared is not None else None
         for axis, size in enumerate(shape or ()):
-            fixed = declared.shape[axis] if declared.shape is not None else None
+            fixed = None if fixed_sizes is None else fixed_sizes[axis]
             if isinstance(size, str) and fixed is not None:
                 raise ArgumentError(
                     f"An axis can be dynamic where {who}. Received: "

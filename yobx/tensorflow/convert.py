@@ -192,7 +192,7 @@ def _trace(
     call = prepare_call(source, args, kwargs)
     names = name_inputs(source, call, options.input_names)
     shapes = resolve_dynamic_shapes(options.dynamic_shapes, call, names)
-    check_open_axes(source, shapes, names)
+    check_open_axes(source, call, shapes, names)
     _check_ranks(shapes, names)
     try:
         function = trace(source, call, names, shapes)

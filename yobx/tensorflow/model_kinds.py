@@ -21,7 +21,7 @@ from yobx.tensorflow.saved_models import (
     load_saved_model,
     pick_signature,
 )
-from yobx.tensorflow.source import Declared, ModelSource
+from yobx.tensorflow.source import Declared, ModelSource, paths_by_parameter
 from yobx.tensorflow.structure import flatten_with_path, path_text
 
 __all__ = ["concrete_source", "open_model", "uses_jax"]
@@ -104,7 +104,7 @@ def _open_tensorflow(model: Any, signature: str | None) -> ModelSource:
             model=model,
             invoke=model,
             signature_of=python,
-            own_arguments=_input_signature(model),
+            **_declarations(model, python),
         )
     if getattr(model, "signatures", None) and (signature is not None or not callable(model)):
         function = pick_signature(model, signature, "the SavedModel")
@@ -124,7 +124,7 @@ def _open_tensorflow(model: Any, signature: str | None) -> ModelSource:
             model=model,
             invoke=model,
             signature_of=getattr(call, "python_function", call),
-            own_arguments=_input_signature(call),
+            **_declarations(call, getattr(call, "python_function", call)),
             variable_names=_attribute_paths(model),
         )
     return ModelSource(
@@ -149,10 +149,24 @@ def _graph_source(function: Any, title: str) -> ModelSource:
     )
 
 
-def _input_signature(function: Any) -> CallArguments | None:
-    """The arguments that ``tf.function(input_signature=...)`` declares."""
+def _declarations(function: Any, python: Any) -> dict[str, Any]:
+    """What ``tf.function(input_signature=...)`` declares, as attributes of a ``ModelSource``."""
     signature = getattr(function, "input_signature", None)
-    return None if signature is None else normalise_arguments(tuple(signature), None)
+    if signature is None:
+        return {}
+    own = normalise_arguments(tuple(signature), None)
+    paths = tuple(paths_by_parameter(python, own))
+    declared = tuple(
+        Declared(path_text(path), leaf.dtype, _sizes_alone(leaf.shape))
+        for path, leaf in zip(paths, own.leaves, strict=True)
+    )
+    return {"own_arguments": own, "own_paths": paths, "declared": declared}
+
+
+def _sizes_alone(shape: Sequence[int | str | None] | None) -> tuple[int | None, ...] | None:
+    if shape is None:
+        return None
+    return tuple(size if isinstance(size, int) else None for size in shape)
 
 
 def _attribute_paths(module: Any) -> dict[int, str]:

@@ -12,7 +12,7 @@ from yobx.errors import ArgumentError
 from yobx.tensorflow.arguments import CallArguments
 from yobx.tensorflow.structure import Path, path_text
 
-__all__ = ["Declared", "ModelSource", "name_inputs"]
+__all__ = ["Declared", "ModelSource", "name_inputs", "paths_by_parameter"]
 
 
 @dataclass(frozen=True)
@@ -46,6 +46,8 @@ class ModelSource:
         declared: What the model states about its inputs, in the order of the flattened arguments;
             ``None`` when it states nothing.
         own_arguments: Arguments that the model's own declaration amounts to, or ``None``.
+        own_paths: Parameter and place in it of each of ``declared``, when the model declares its
+            inputs by parameter (``tf.function(input_signature=...)``) and not in an order.
         input_names: Names that the model gives to its inputs for these arguments, or ``None``.
         output_names: Names that the model gives to its outputs, or ``None``.
         concrete: The function itself when it is traced already.
@@ -63,6 +65,7 @@ class ModelSource:
     signature_of: Callable[..., Any] | None = None
     declared: tuple[Declared, ...] | None = None
     own_arguments: CallArguments | None = None
+    own_paths: tuple[tuple[Any, ...], ...] | None = None
     input_names: Callable[[CallArguments], list[str] | None] = lambda call: None
     output_names: Callable[[Any], list[str] | None] = lambda outputs: None
     concrete: Any = None
@@ -99,7 +102,7 @@ def name_inputs(
                 argument="input_names",
             )
         return tuple(given)
-    full = _paths_by_parameter(source.signature_of, call)
+    full = paths_by_parameter(source.signature_of, call)
     own = source.input_names(call)
     short = own if own is not None else [_short_name(path) for path in full]
     candidates = [leaf.name or name for leaf, name in zip(call.leaves, short, strict=True)]
@@ -129,10 +132,18 @@ def _short_name(path: Path) -> str:
     return path_text(tuple(rest)) if rest and isinstance(rest[0], str) else path_text(path)
 
 
-def _paths_by_parameter(
+def paths_by_parameter(
     function: Callable[..., Any] | None, call: CallArguments
 ) -> list[tuple[Any, ...]]:
-    """Replaces the position of every argument by the name of its parameter."""
+    """Replaces the position of every argument by the name of its parameter.
+
+    Args:
+        function: The Python function, or ``None``.
+        call: Its arguments.
+
+    Returns:
+        For each leaf the parameter, then the labels that lead to it.
+    """
     names = _parameter_names(function, len(call.args))
     paths = []
     for leaf in call.leaves:
