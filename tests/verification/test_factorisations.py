@@ -295,3 +295,45 @@ def test_a_function_whose_framework_shows_when_it_runs_is_judged_by_reconstructi
         report = check_conversion(lambda *a: parts(*a), (matrix,), dynamic_shapes={}, seed=seed)
         assert report.framework == "jax"
         assert report.passed, report.text()
+
+
+def _scanned(a: Any) -> Any:
+    return jax.lax.scan(lambda c, x: (c + x.sum(), jnp.linalg.eigh(x)), 0.0, a, reverse=True)
+
+
+def _turned(a: Any) -> Any:
+    def body(state: Any) -> Any:
+        count, x = state
+        return count + 1, x @ jnp.diag(jnp.linalg.eigh(x)[0]) + jnp.linalg.eigh(x)[1]
+
+    return jax.lax.while_loop(lambda state: state[0] < a.shape[0] - 1, body, (0, a[0]))
+
+
+def _chosen(a: Any) -> Any:
+    return jax.lax.switch(1 - a.shape[0] // 9, [jnp.sin, lambda x: jnp.linalg.eigh(x)[1]], a[0])
+
+
+@pytest.mark.parametrize("function", [_scanned, _turned, _chosen])
+def test_factors_inside_loops_and_branches(function: Callable[..., Any]) -> None:
+    given = (jnp.asarray(SYMMETRIC),)
+    right = check_conversion(function, given, dynamic_shapes={}, localize=False)
+    assert right.passed, right.text()
+    assert any("factors of the model were taken" in note for note in right.notes)
+    wrong = changed("ssyevd", lambda g, r: [str(g.op.Mul(r[0], np.float32(1.0001))), *r[1:]])
+    told = check_conversion(
+        function, given, dynamic_shapes={}, extra_converters=wrong, localize=False
+    )
+    assert told.failed_phase == "values", told.text()
+
+
+def test_arrays_of_a_turn_come_before_others() -> None:
+    main, inside = np.zeros(3, np.float32), [np.full(3, i, np.float32) for i in (1, 2)]
+    values = Values({"inside": inside, "main": main})
+
+    def first(turn: int | None) -> list[float]:
+        return [float(a[0]) for a in values.at(turn).like(main)]
+
+    assert first(None) == [0.0]
+    assert first(0) == [1.0, 0.0, 2.0]
+    assert first(1) == [2.0, 0.0, 1.0]
+    assert first(7) == [0.0, 2.0, 1.0]

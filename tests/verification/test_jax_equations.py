@@ -86,3 +86,35 @@ def test_a_primitive_inside_of_a_loop_is_not_shown() -> None:
     function = jax.make_jaxpr(lambda x: lax.fori_loop(0, 3, lambda i, y: jnp.sin(y), x))(X)
     assert not has_primitive(function.jaxpr, {"sin"})
     assert has_primitive(function.jaxpr, {"scan", "while"})
+
+
+@pytest.mark.parametrize(
+    ("function", "turns"),
+    [
+        (lambda x: lax.scan(lambda c, y: (jnp.sin(c + y), c - y), x[0], x), [0, 1]),
+        (lambda x: lax.scan(lambda c, y: (c, jnp.sin(y)), 0, x, reverse=True), [0, 1]),
+        (lambda x: lax.scan(lambda c, y: (jnp.sin(c), y), x, None, length=3), [0, 1, 2]),
+        (lambda x: lax.scan(lambda c, y: (c, jnp.sin(y)), 0, x[:0]), []),
+        (lambda x: lax.while_loop(lambda c: c.sum() < 5.5, lambda c: c + jnp.sin(x), x), [0, 1]),
+        (lambda x: lax.fori_loop(0, 2, lambda i, c: lax.map(jnp.sin, c * x), x), [0, 1, 2, 3]),
+        (lambda x: lax.switch(5, [jnp.cos, lambda y: jnp.sin(y) * x], x), [0]),
+        (lambda x: lax.cond(x.sum() < 0, jnp.sin, jnp.cos, x), []),
+        (lambda x: jnp.sin(x), [None]),
+    ],
+)
+def test_loops_with_a_wanted_primitive_are_run_turn_by_turn(
+    function: Callable[..., Any], turns: list[int | None]
+) -> None:
+    seen: list[int | None] = []
+
+    def watch(step: Step) -> list[Any]:
+        seen.extend([step.turn] if step.equation.primitive.name == "sin" else [])
+        return step.outputs
+
+    traced = jax.make_jaxpr(function)(X)
+    assert has_primitive(traced.jaxpr, {"sin"}, inside=True)
+    got = run_equations(traced, [jnp.asarray(X)], watch, inside={"sin"})
+    for ours, theirs in zip(got, jax.tree.leaves(function(X)), strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-6)
+        assert ours.dtype == jnp.asarray(theirs).dtype
+    assert seen == turns

@@ -153,3 +153,28 @@ def test_results_are_taken_before_what_is_made_of_them() -> None:
 
     report = check_conversion(tf.function(function, autograph=False), (A,), bindings=["primes"])
     assert report.passed, report.text()
+
+
+def _mapped(a: Any) -> Any:
+    return tf.map_fn(lambda x: tf.linalg.eigh(symmetric(x))[1], a) * 2.0
+
+
+def _branched(a: Any) -> Any:
+    return tf.cond(tf.reduce_sum(a) < 1e9, lambda: tf.linalg.eigh(symmetric(a))[1], lambda: a)
+
+
+@pytest.mark.parametrize("function", [_mapped, _branched])
+def test_factors_inside_loops_and_branches(
+    function: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    function = tf.function(function, autograph=False)
+    report = check_conversion(function, (A,), dynamic_shapes=({},), localize=False)
+    assert report.passed, report.text()
+    assert any("factors of the model were taken" in note for note in report.notes)
+
+    def broken(*args: Any, **options: Any) -> onnx.ModelProto:
+        return _changed(to_onnx(*args, **options), 0, _gathered([1, 0, 2, 3, 4], 2))
+
+    monkeypatch.setattr(yobx.tensorflow, "to_onnx", broken)
+    report = check_conversion(function, (A,), dynamic_shapes=({},), localize=False)
+    assert report.failed_phase == "values", report.text()

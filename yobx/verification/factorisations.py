@@ -30,12 +30,27 @@ class Values:
 
     Args:
         arrays: Name -> array, in the order in which they are computed; results at the end, of
-            which the first is the last.
+            which the first is the last. For a value of a loop or a branch a list of arrays, one
+            for each time that it was computed.
     """
 
     def __init__(self, arrays: Mapping[str, Any]) -> None:
-        kept = [np.asarray(a) for a in arrays.values() if not isinstance(a, list) and a is not None]
-        self._floats = [a for a in kept if a.dtype.kind == "f"][::-1]
+        self._turns = [a for a in arrays.values() if isinstance(a, list)]
+        self._floats = _floats(a for a in arrays.values() if not isinstance(a, list))
+
+    def at(self, turn: int | None) -> Values:
+        """The arrays for one turn of a body: its own, those of the main graph, all others.
+
+        Args:
+            turn: Number of times that the body was run before; ``None`` outside of bodies.
+        """
+        if turn is None:
+            return self
+        there = Values({})
+        now = _floats(arrays[turn] for arrays in self._turns if len(arrays) > turn)
+        others = _floats(a for arrays in self._turns for i, a in enumerate(arrays) if i != turn)
+        there._floats = [*now, *self._floats, *others]
+        return there
 
     def like(self, array: Array) -> Iterator[Array]:
         """Arrays that fit a shape but for batch axes of one, also transposed; the last first.
@@ -75,6 +90,12 @@ class Values:
             for real in same[max(0, i - _NEAR) : i + _NEAR + 1]:
                 if real is not imaginary:
                     yield (real + 1j * imaginary.astype(array.dtype)).astype(array.dtype)
+
+
+def _floats(arrays: Iterable[Any]) -> list[Array]:
+    """Real arrays of floats, the last first."""
+    kept = [np.asarray(a) for a in arrays if a is not None]
+    return [a for a in kept if a.dtype.kind == "f"][::-1]
 
 
 def equally_good(

@@ -419,7 +419,8 @@ class _Judgement:
         """
         source = self.prepared.source
         inner = {name: a for name, a in run.values.items() if name not in run.actual}
-        values = {**inner, **dict(reversed(run.actual.items()))}  # the first result last
+        # The first result last.
+        values = {**run.turns, **inner, **dict(reversed(run.actual.items()))}
         values = dict(reversed(values.items())) if first else values
         if not isinstance(source, FactorSource):
             return False

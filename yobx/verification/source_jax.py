@@ -179,7 +179,7 @@ class JaxSource:
 
         function, leaves = self._flat(args, options)
         traced, shapes = jax.make_jaxpr(function, return_shape=True)(*leaves)
-        if not has_primitive(traced.jaxpr, FACTORISATIONS):
+        if not has_primitive(traced.jaxpr, FACTORISATIONS, inside=True):
             return None
         found, done = Values(values), []
 
@@ -190,7 +190,7 @@ class JaxSource:
                 step.equation.params,
                 step.inputs,
                 step.outputs,
-                values=found,
+                values=found.at(step.turn),
                 factor=factor,
             )
             if made is None:
@@ -198,7 +198,7 @@ class JaxSource:
             done.append(primitive)
             return [jax.numpy.asarray(array) for array in made]
 
-        outputs = run_equations(traced, leaves, watch)
+        outputs = run_equations(traced, leaves, watch, inside=FACTORISATIONS)
         result = jax.tree.unflatten(jax.tree.structure(shapes), outputs)
         return ([array for _, array in self._named(result)], done) if done else None
 

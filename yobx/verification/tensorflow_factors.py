@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from yobx.verification.factorisations import Values, equally_good
 from yobx.verification.tensorflow_values import graph_function
+from yobx.verification.tensorflow_wide import NotRunError, run_graph
 
 __all__ = ["run_with_factors"]
 
@@ -98,21 +99,54 @@ def run_with_factors(
     """
     if not any(op.type in _KINDS for op in _all_operations(function.graph)):
         return None  # and nothing is copied
-    graph = _inlined(function).graph
+    graph, known = _inlined(function).graph, Values(values)
     operations = [op for op in graph.get_operations() if op.type in _KINDS]
-    known, given = Values(values), dict(zip((t.name for t in graph.inputs), inputs, strict=True))
-    done = []
+    if any(op.type in _KINDS for op in _all_operations(graph) if op.graph is not graph):
+        return _turn_by_turn(function, inputs, known, factor)
+    given, done = dict(zip((t.name for t in graph.inputs), inputs, strict=True)), []
     for op in operations:
-        kind = _KINDS[op.type]
         read = _evaluated(graph, given, [*op.inputs, *op.outputs])
-        operands, results = read[: len(op.inputs)], read[len(op.inputs) :]
-        made = equally_good(
-            kind.rule, kind.params(op), operands, kind.given(results), values=known, factor=factor
-        )
+        made = _found(op, read[: len(op.inputs)], read[len(op.inputs) :], known, factor)
         if made is not None:
             done.append(op.type)
-            given.update(zip((t.name for t in op.outputs), kind.back(made), strict=False))
+            given.update(zip((t.name for t in op.outputs), made, strict=False))
     return (_evaluated(graph, given, graph.outputs), done) if done else None
+
+
+def _found(op: Any, operands: Arrays, results: Arrays, known: Values, factor: float) -> Any:
+    """Results of the model that are as good as those of an operation, or ``None``."""
+    kind = _KINDS[op.type]
+    made = equally_good(
+        kind.rule, kind.params(op), operands, kind.given(results), values=known, factor=factor
+    )
+    return None if made is None else kind.back(made)
+
+
+def _turn_by_turn(
+    function: Any, inputs: Sequence[Any], known: Values, factor: float
+) -> tuple[list[Any], list[str]] | None:
+    """The same where factors are computed in loops or branches, which are run turn by turn."""
+    import tensorflow as tf
+
+    done: list[str] = []
+
+    def watch(op: Any, operands: list[Any], results: list[Any], turn: int | None) -> list[Any]:
+        if op.type not in _KINDS:
+            return results
+        read, given = ([np.asarray(a) for a in side] for side in (results, operands))
+        made = _found(op, given, read, known.at(turn), factor)
+        if made is None:
+            return results
+        done.append(op.type)
+        return [*map(tf.constant, made), *results[len(made) :]]
+
+    try:
+        outputs, _ = run_graph(
+            function.graph, [*inputs, *function.captured_inputs], wide=False, watch=watch
+        )
+    except NotRunError:
+        return None
+    return ([np.asarray(a) for a in outputs], done) if done else None
 
 
 def _all_operations(graph: Any) -> Iterator[Any]:

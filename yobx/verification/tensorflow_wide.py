@@ -15,7 +15,7 @@ from typing import Any
 from yobx.verification.boundary import Attempt
 from yobx.verification.tensorflow_values import CALLS, IFS, MOST_TURNS, WHILES
 
-__all__ = ["NotRunError", "run_graph"]
+__all__ = ["NotRunError", "Watcher", "run_graph"]
 
 _CASES = frozenset({"Case", "StatelessCase"})
 
@@ -69,8 +69,18 @@ class NotRunError(Exception):
     """A graph that cannot be run like this: it draws numbers, say, or changes variables."""
 
 
+#: Sees an operation, its inputs and its outputs; gives its outputs. Last is how often it ran before
+#: if it is in a loop or a branch, else ``None``.
+Watcher = Callable[[Any, list[Any], list[Any], "int | None"], list[Any]]
+
+
 def run_graph(
-    graph: Any, inputs: Sequence[Any], *, wide: bool, rounded: bool = False
+    graph: Any,
+    inputs: Sequence[Any],
+    *,
+    wide: bool,
+    rounded: bool = False,
+    watch: Watcher | None = None,
 ) -> tuple[list[Any], tuple[str, ...]]:
     """Runs a graph.
 
@@ -79,6 +89,7 @@ def run_graph(
         inputs: Eager tensors for all its inputs, captured ones too.
         wide: Whether floats of fewer bits are computed in float64.
         rounded: Whether each result is then rounded to its own type.
+        watch: Sees every operation but calls, loops and branches, and gives what to go on with.
 
     Returns:
         Its outputs, and the types of operations that ran in their own type since they have no
@@ -87,7 +98,7 @@ def run_graph(
     Raises:
         NotRunError: If an operation cannot be run.
     """
-    walk = _Walk(wide, rounded)
+    walk = _Walk(wide, rounded, watch)
     return walk.run(graph, inputs), tuple(walk.kept)
 
 
@@ -97,7 +108,10 @@ class _Walk:
 
     wide: bool
     rounded: bool
+    watch: Watcher | None = None
     kept: dict[str, None] = field(default_factory=dict)
+    _turns: dict[Any, int] = field(default_factory=dict)
+    _depth: int = 0
     _orders: dict[Any, list[tuple[Any, list[Any]]]] = field(default_factory=dict)
 
     def run(self, graph: Any, inputs: Sequence[Any]) -> list[Any]:
@@ -107,7 +121,7 @@ class _Walk:
         pairs = zip(graph.inputs, inputs, strict=True)
         known = {tensor.ref(): self._result(value, tensor) for tensor, value in pairs}
         for op, finished in self._orders[graph]:
-            results = self._operation(op, [known[tensor.ref()] for tensor in op.inputs])
+            results = self._watched(op, [known[tensor.ref()] for tensor in op.inputs])
             made = zip(op.outputs, results, strict=True)
             known.update((tensor.ref(), self._result(value, tensor)) for tensor, value in made)
             for reference in finished:
@@ -133,6 +147,18 @@ class _Walk:
             return value
         infinite = tf.sign(value) * tf.constant(float("inf"), kind)
         return tf.where(beyond, infinite, value)
+
+    def _watched(self, op: Any, inputs: list[Any]) -> list[Any]:
+        entered = self._flow(op) is not None
+        turning = entered and op.type not in CALLS
+        self._depth += turning
+        results = self._operation(op, inputs)
+        self._depth -= turning
+        if self.watch is None or entered:
+            return results
+        turn = self._turns.get(op, 0)
+        self._turns[op] = turn + 1
+        return self.watch(op, inputs, results, turn if self._depth else None)
 
     def _operation(self, op: Any, inputs: list[Any]) -> list[Any]:
         flow = self._flow(op)
