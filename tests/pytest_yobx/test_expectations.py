@@ -229,13 +229,13 @@ def test_a_fault_of_yobx_is_not_what_was_expected(pytester):
     pytester.makeconftest(
         """
         import fake_framework
-        import yobx.verification.judgement
+        import yobx.verification.run_comparison
 
         def broken(*args):
             return undefined
 
         fake_framework.install()
-        yobx.verification.judgement.compare = broken
+        yobx.verification.run_comparison.compare = broken
         """
     )
     result = run(pytester, *FLAGS)

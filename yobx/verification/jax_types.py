@@ -14,7 +14,7 @@ from typing import Any
 import onnx
 
 from yobx.onnx_optim.model_io import subgraphs as all_graphs
-from yobx.verification.noise import origin_of
+from yobx.verification.provenance import origin_of
 
 __all__ = ["narrow_results"]
 

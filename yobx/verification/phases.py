@@ -96,3 +96,9 @@ class PhaseLog:
             entry.outcome = Outcome.WARNING
         if message not in entry.messages:
             entry.messages.append(message)
+
+    def remark(self, note: str) -> None:
+        """Adds a note to the report, once."""
+        notes = self.result.report.notes
+        if note not in notes:
+            notes.append(note)

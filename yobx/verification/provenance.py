@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import onnx
 
-__all__ = ["Operation", "facts_of", "operation_of"]
+__all__ = ["Operation", "facts_of", "operation_of", "origin_of"]
 
 _PREFIX = "yobx."
 _OF_JAX = ("stablehlo.", "chlo.")
@@ -52,3 +52,10 @@ def operation_of(node: onnx.NodeProto) -> Operation | None:
         primitive = layer.rpartition("/")[2]
         return Operation(primitive, layer) if primitive else None
     return Operation(op, name) if op and name else None
+
+
+def origin_of(node: onnx.NodeProto) -> tuple[str, ...]:
+    """Name stack or layer, and operation, that a converter says a node came of."""
+    facts = facts_of(node)
+    found = tuple(facts.get(key, "") for key in ("layer", "op", "name"))
+    return found if any(found) else ()

@@ -37,7 +37,9 @@ from yobx.verification.comparison import Allowance, ulp_allowance
 from yobx.verification.dtypes import epsilon_half, is_float, spacing, widen
 from yobx.verification.error_classes import ValueClass, classify
 from yobx.verification.inner_values import Collector
-from yobx.verification.noise import before_noise, largest_input, noisy_model, run_numbers
+from yobx.verification.magnitudes import largest_input
+from yobx.verification.noise import noisy_model, run_numbers
+from yobx.verification.noise_waves import before_noise
 from yobx.verification.runner import LoadError, OutOfTimeError, RunError, Session, exposed
 from yobx.verification.tolerances import ToleranceException, Tolerances
 from yobx.verification.value_types import ValueType, value_types
