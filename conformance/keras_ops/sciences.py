@@ -94,8 +94,6 @@ def _algebra() -> Iterator[Entry]:
         "jvp",
         lambda x: ops.jvp(lambda y: y * y, (x,), (x,)),
         _WAVE,
-        refused_dynamic="BroadcastGradientArgs",
-        reason="a derivative, which TensorFlow writes with an operation of training",
     )
 
 

@@ -39,6 +39,7 @@ SUBJECTS = (
     "rows_functions",
     "rows_moves",
     "rows_numbers",
+    "rows_gradients",
     "rows_rare",
     "rows_sets",
 )

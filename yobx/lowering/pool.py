@@ -22,6 +22,7 @@ __all__ = [
     "max_pool",
     "max_pool_carrying_nan",
     "max_pool_with_indices",
+    "window_counts",
     "window_slices",
 ]
 
@@ -151,8 +152,23 @@ def average_pool(
         spatial = [axis_size(g, x, 2 + i) for i in range(len(pairs))]
         one = np.ones(1, numpy_dtype(dtype))
         ones = legal(g).Expand(one, join_dims(g, [1, 1, *spatial]))
-        count = _sum_of_windows(g, ones, window, pairs)
+        count = window_counts(g, ones, window, pairs)
     return str(legal(g).Div(total, count, outputs=outputs, name=name))
+
+
+def window_counts(g: GraphBuilder, ones: str, window: Window, pairs: Pairs) -> str:
+    """Emit how many elements each window has that are no padding.
+
+    Args:
+        g: The graph.
+        ones: Ones `(1, 1, *s)`.
+        window: Kernel size, strides and dilations.
+        pairs: Padding (begin, end) of each axis.
+
+    Returns:
+        Name of the counts, `(1, 1, *places)`, of the type of ``ones``.
+    """
+    return _sum_of_windows(g, ones, window, pairs)
 
 
 def _sum_of_windows(g: GraphBuilder, x: str, window: Window, pairs: Pairs) -> str:

@@ -53,7 +53,7 @@ CLASSES = (
         "hold have converters, see the table.",
         r"(Resource)?(Sparse)?Apply.*|.*Grad(ient)?(V\d|A|Boxes|Image|WithArgmax|WithShape)?"
         r"|.*GradGrad.*|.*Backprop(Filter|Input)?(V\d)?|.*Accumulator.*|.*CandidateSampler|Sdca.*"
-        r"|CTCLoss(V2)?|BroadcastGradientArgs|DebugGradient.*|SymbolicGradient|ComputeAccidentalHits"
+        r"|CTCLoss(V2)?|DebugGradient.*|SymbolicGradient|ComputeAccidentalHits"
         r"|Kmeans.*|KMC2.*|.*GradGradV2",
     ),
     RefusedClass(
@@ -120,7 +120,7 @@ CLASSES = (
         "``tf.linalg.expm`` for ``MatrixExponential``.",
         r"Batch(FFT|IFFT).*|BatchMatrix.*|BatchSelfAdjoint.*|BatchSvd|AdjustContrast|SelfAdjointEig"
         r"|Reverse|BatchNormWithGlobalNormalization|RandomPoisson|RandomCrop|MatrixExponential"
-        r"|Conv3DBackpropInput|Conv2DBackpropInputV2|TileGrad|ConcatOffset|QuantizeAndDequantize",
+        r"|Conv3DBackpropInput|Conv2DBackpropInputV2|TileGrad|QuantizeAndDequantize",
     ),
     RefusedClass(
         "Boosted trees and nearest neighbours",

@@ -8,6 +8,7 @@ __all__ = ["register"]
 
 _MODULES = (
     "activations",
+    "adjoints",
     "arithmetic",
     "blocks",
     "casts",

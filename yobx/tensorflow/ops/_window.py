@@ -11,7 +11,17 @@ from yobx.lowering.shapes import Dim
 from yobx.tensorflow.ops._op import attr, data_format, int_list, unsupported
 from yobx.xbuilder import GraphBuilder
 
-__all__ = ["in_channels_first", "padding_pairs", "spatial", "window_of"]
+__all__ = [
+    "POOL_FORMAT",
+    "in_channels_first",
+    "padding_pairs",
+    "pool_window",
+    "spatial",
+    "window_of",
+]
+
+#: Layout of a pooling without the attribute, by rank.
+POOL_FORMAT = {4: "NHWC", 5: "NDHWC"}
 
 
 def spatial(values: Sequence[int], last: bool) -> tuple[int, ...]:
@@ -28,6 +38,18 @@ def window_of(op: Any, kernel: Sequence[int], default_format: str = "NHWC") -> W
     if batch_channel != [1, 1]:
         unsupported(op, "strides over batch and channels must be 1", f"strides={strides}")
     return Window(tuple(kernel), spatial(strides, last), spatial(dilations, last))
+
+
+def pool_window(op: Any, ksize: list[int], strides: list[int]) -> Window:
+    """Return the window of a pooling over space."""
+    last, name = data_format(op, POOL_FORMAT[len(ksize)])
+    if name == "NCHW_VECT_C":
+        unsupported(op, "the layout must be NHWC or NCHW", f"data_format={name}")
+    kernel = spatial(ksize, last)
+    outside = [ksize[0], ksize[-1 if last else 1], strides[0], strides[-1 if last else 1]]
+    if outside != [1, 1, 1, 1]:
+        unsupported(op, "windows over batch and channels must be 1", f"ksize={ksize}")
+    return Window(kernel, spatial(strides, last), (1,) * len(kernel))
 
 
 def padding_pairs(

@@ -23,33 +23,20 @@ from yobx.tensorflow.ops._op import (
     require_constant,
     unsupported,
 )
-from yobx.tensorflow.ops._window import in_channels_first, padding_pairs, spatial
+from yobx.tensorflow.ops._window import POOL_FORMAT, in_channels_first, padding_pairs, pool_window
 from yobx.tensorflow.register import register_tf_op_converter
 from yobx.xbuilder import GraphBuilder
-
-_FORMAT = {4: "NHWC", 5: "NDHWC"}
-
-
-def _window(op: Any, ksize: list[int], strides: list[int]) -> Window:
-    last, name = data_format(op, _FORMAT[len(ksize)])
-    if name == "NCHW_VECT_C":
-        unsupported(op, "the layout must be NHWC or NCHW", f"data_format={name}")
-    kernel = spatial(ksize, last)
-    outside = [ksize[0], ksize[-1 if last else 1], strides[0], strides[-1 if last else 1]]
-    if outside != [1, 1, 1, 1]:
-        unsupported(op, "windows over batch and channels must be 1", f"ksize={ksize}")
-    return Window(kernel, spatial(strides, last), (1,) * len(kernel))
 
 
 def _pool(g: GraphBuilder, outputs: list[str], op: Any, window: Window, emit: Any) -> str:
     n = len(window.kernel)
 
     def compute(x: str, names: list[str] | None) -> str:
-        pairs = padding_pairs(g, op, x, window, _FORMAT[n + 2])
+        pairs = padding_pairs(g, op, x, window, POOL_FORMAT[n + 2])
         return str(emit(g, x, window, pairs, outputs=names, name=op.name))
 
     return in_channels_first(
-        g, op, op.inputs[0].name, outputs, compute, n=n, default_format=_FORMAT[n + 2]
+        g, op, op.inputs[0].name, outputs, compute, n=n, default_format=POOL_FORMAT[n + 2]
     )
 
 
@@ -57,7 +44,7 @@ def _largest(
     g: GraphBuilder, outputs: list[str], op: Any, ksize: list[int], strides: list[int]
 ) -> str:
     """Emit the largest element of each window, over space or over channels."""
-    last, _ = data_format(op, _FORMAT[len(ksize)])
+    last, _ = data_format(op, POOL_FORMAT[len(ksize)])
     depth = ksize[-1]
     if last and depth > 1 and strides == ksize and set(ksize[:-1]) == {1}:
         # TensorFlow has this form for windows of channels that do not overlap.
@@ -67,7 +54,7 @@ def _largest(
         groups = g.op.Reshape(x, g.op.Concat(*parts, axis=0), allowzero=1)
         axis = np.array([-1], np.int64)
         return str(legal(g).ReduceMax(groups, axis, keepdims=0, outputs=outputs[:1], name=op.name))
-    return _pool(g, outputs, op, _window(op, ksize, strides), max_pool)
+    return _pool(g, outputs, op, pool_window(op, ksize, strides), max_pool)
 
 
 @register_tf_op_converter(("MaxPool", "MaxPool3D"), dtypes=NUMBERS)
@@ -87,7 +74,7 @@ def convert_max_pool_v2(g: GraphBuilder, sts: dict[str, Any], outputs: list[str]
 @register_tf_op_converter(("AvgPool", "AvgPool3D"), dtypes=FLOATS)
 def convert_average_pool(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """Mean of each window, padding not counted."""
-    window = _window(op, int_list(op, "ksize"), int_list(op, "strides"))
+    window = pool_window(op, int_list(op, "ksize"), int_list(op, "strides"))
     return _pool(g, outputs, op, window, average_pool)
 
 
@@ -96,7 +83,7 @@ def convert_max_pool_with_argmax(
     g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any
 ) -> str:
     """Largest element of each window and its flat index in NHWC order."""
-    window = _window(op, int_list(op, "ksize"), int_list(op, "strides"))
+    window = pool_window(op, int_list(op, "ksize"), int_list(op, "strides"))
     values, indices = max_pool_with_indices(
         g,
         op.inputs[0].name,

@@ -212,8 +212,23 @@ def convert_slice(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: 
 @by_parts
 def convert_slice_update(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """A copy of a tensor with the elements of a strided slice replaced."""
-    x, update = op.inputs[0].name, op.inputs[4].name
-    n = rank(g, op, 0)
+    return replace_slice(g, op, op.inputs[0].name, rank(g, op, 0), outputs)
+
+
+def replace_slice(g: GraphBuilder, op: Any, x: str, n: int, outputs: list[str]) -> str:
+    """Emit a copy of a tensor with the elements of a strided slice replaced.
+
+    Args:
+        g: The graph.
+        op: An op whose inputs from 1 on are begin, end, strides and the new elements.
+        x: The tensor.
+        n: Its rank.
+        outputs: Names to give.
+
+    Returns:
+        Name of the result, of the shape of ``x``.
+    """
+    update = op.inputs[4].name
     plan = plan_strided_slice(g, op, n)
     one = np.array(1, np.int64)
     total = g.op.ReduceProd(g.op.Shape(x), keepdims=0)
