@@ -8,6 +8,8 @@ import numpy as np
 import tensorflow as tf
 
 from conformance.tf_ops.cases import EMPTY, Arg, Case
+from yobx.tensorflow.ops._complex import COMPLEX
+from yobx.tensorflow.ops._op import ALL
 
 X = Arg("float32", ("n", 3))
 ROWS = Arg("float32", (4, "n"))
@@ -18,6 +20,27 @@ PHRASES = tf.RaggedTensor.from_row_splits([["a", "b"], ["c", "d"], ["", "e"]], [
 TABLE = tf.lookup.StaticHashTable(
     tf.lookup.KeyValueTensorInitializer([3, 5, 7], ["a", "b", "c"], tf.int64, tf.string), "?"
 )
+
+
+def reference(op_type: str, dtype: str) -> Any:
+    """Rows of a variable of TensorFlow 1, which another function has written."""
+    kind = tf.as_dtype(dtype)
+    numbers = np.arange(4) if dtype == "string" else np.arange(12).reshape(4, 3)
+    value = tf.as_string(numbers) if dtype == "string" else tf.cast(numbers % 5, kind)
+
+    def variable() -> Any:
+        create = getattr(tf.raw_ops, op_type)
+        return create(shape=value.shape, dtype=kind, shared_name=f"conformance/{op_type}/{dtype}")
+
+    def fill() -> Any:
+        return tf.raw_ops.Shape(input=tf.raw_ops.Assign(ref=variable(), value=value))
+
+    def read(i: Any) -> Any:
+        rows = tf.gather(tf.identity(variable()), i)
+        return (tf.math.real(rows), tf.math.imag(rows)) if kind.is_complex else rows
+
+    tf.function(fill, autograph=False)()
+    return tf.function(read, autograph=False)
 
 
 def stateful_while(x: Any) -> Any:
@@ -96,6 +119,11 @@ def joined(x: Any) -> Any:
 
 CASES = [
     Case("read_variable", lambda x: x + VARIABLE[:1], (X,), bindings=EMPTY),
+    *(
+        Case(f"reference_{op_type}_{dtype}", reference(op_type, dtype), (PICKS,), bindings=EMPTY)
+        for op_type in ("Variable", "VariableV2")
+        for dtype in (*ALL, *COMPLEX)
+    ),
     Case("variable_shape", lambda x: x + tf.cast(tf.shape(VARIABLE)[0], tf.float32), (X,)),
     Case("variable_shape_op", lambda x: (x + VARIABLE[:1],
          tf.raw_ops.VariableShape(input=VARIABLE.handle)), (X,)),

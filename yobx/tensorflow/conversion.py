@@ -271,7 +271,7 @@ class Conversion:
                 f"{op.type!r}, which left out {output!r} at {self.place(op.name)!r}. "
                 "Pass outputs=outputs to the last g.op call, or g.alias(outputs[i], value)."
             )
-        kind, wanted = g.get_type(output), onnx_type(tensor.dtype.name)
+        kind, wanted = g.get_type(output), onnx_type(tensor.dtype.base_dtype.name)
         if tensor.dtype.is_complex or wanted is None:
             return
         if kind not in (wanted, TensorType.kUndefined):

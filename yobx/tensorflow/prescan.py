@@ -40,6 +40,20 @@ _WRITES = (
     "ResourceStridedSliceAssign",
 )
 
+#: Operations that take a reference and write nothing.
+_READS = frozenset(
+    {
+        "IsVariableInitialized",
+        "RefEnter",
+        "RefExit",
+        "RefIdentity",
+        "RefMerge",
+        "RefNextIteration",
+        "RefSelect",
+        "RefSwitch",
+    }
+)
+
 
 @dataclass(frozen=True)
 class _Body:
@@ -161,6 +175,14 @@ def _unsupported_message(
     return "\n".join(lines)
 
 
+def _writes(op: Any) -> bool:
+    """Tells whether an operation writes to a variable or to a table."""
+    if op.type.startswith(_WRITES):
+        return True
+    # Operations of TensorFlow 1 write to what they take by reference.
+    return op.type not in _READS and any(arg.is_ref for arg in op.op_def.input_arg)
+
+
 def _fills(op: Any) -> bool:
     """Tells whether an operation gives a table of the graph its contents before it is read."""
     return op.type in TABLE_FILLERS and op.inputs[0].op.type in TABLES
@@ -181,7 +203,7 @@ def _check_writes(function: Any, extra_converters: Mapping[str, Any], layers: La
         follow_control=True,
         variables=variables,
     ):
-        if not op.type.startswith(_WRITES) or op.type in extra_converters or _fills(op):
+        if not _writes(op) or op.type in extra_converters or _fills(op):
             continue
         name = body.place + op.name
         layer = layers.path(name)

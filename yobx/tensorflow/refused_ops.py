@@ -60,7 +60,7 @@ CLASSES = (
         "Writes to state",
         "An ONNX model has no variables, queues or stacks: make the state an input and an output.",
         r"Assign.*|(Resource)?Scatter(Nd)?(Add|Div|Max|Min|Mul|Sub|Update)"
-        r"|.*CountUpTo|.*StridedSliceAssign|Variable(V2)?|.*TemporaryVariable|IsVariableInitialized"
+        r"|.*CountUpTo|.*StridedSliceAssign|.*TemporaryVariable|IsVariableInitialized"
         r"|VarIsInitializedOp|.*Queue(V2)?|Queue.*|Stack.*|(Ordered)?Map(Clear|Peek|Size|Stage"
         r"|IncompleteSize|Unstage.*)|Stage.*|Unstage|Barrier.*|DestroyResourceOp|.*Sessions?(Handle"
         r"|Tensor).*|Inplace.*|ParallelConcat|ConsumeMutexLock",

@@ -68,8 +68,8 @@ class ConverterRegistration:
 
 
 def dtypes_of(op: Any) -> list[str]:
-    """Lists the dtypes of an operation, each once, inputs first."""
-    return list(dict.fromkeys(t.dtype.name for t in (*op.inputs, *op.outputs)))
+    """Lists the dtypes of an operation, each once, inputs first; that of what a reference is to."""
+    return list(dict.fromkeys(t.dtype.base_dtype.name for t in (*op.inputs, *op.outputs)))
 
 
 _REGISTRATIONS: dict[str, ConverterRegistration] = {}

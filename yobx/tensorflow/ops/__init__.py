@@ -42,6 +42,7 @@ _MODULES = (
     "ragged",
     "random",
     "reduce",
+    "reference_variables",
     "segment",
     "sequences",
     "sets",

@@ -41,11 +41,17 @@ def _contents(op: Any, keys: str = "Tin", values: str = "Tout") -> tuple[Any, An
 
 @register_tf_op_converter(tuple(sorted(TABLES)))
 def convert_table(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
-    """A table of a graph of TensorFlow 1: one with the contents that its initializer gives it."""
+    """A table of a graph of TensorFlow 1, with what its initializer or a SavedModel put there."""
     import tensorflow as tf
 
     kinds = {name: op.get_attr(name) for name in ("key_dtype", "value_dtype")}
     fillers = [c for c in op.outputs[0].consumers() if c.type in TABLE_FILLERS]
+    held = None if fillers else _shared_contents(op, kinds)
+    if held is not None:
+        table = tf.raw_ops.AnonymousHashTable(**kinds)
+        tf.raw_ops.LookupTableImportV2(table_handle=table, keys=held[0], values=held[1])
+        current_conversion().bind_resource(op.outputs[0].name, table)
+        return outputs[0]
     if len(fillers) != 1:
         unsupported(
             op,
@@ -65,6 +71,31 @@ def convert_table(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: 
         )
     current_conversion().bind_resource(op.outputs[0].name, table)
     return outputs[0]
+
+
+def _shared_contents(op: Any, kinds: dict[str, Any]) -> Any:
+    """Return keys and values of the table that loading a SavedModel filled, ``None`` if it is not.
+
+    TensorFlow gives the tables of each SavedModel that it loads a name of their own, by which all
+    operations of that name find it.
+    """
+    import tensorflow as tf
+
+    create = getattr(tf.raw_ops, op.type)
+    attributes = {item.name: op.get_attr(item.name) for item in op.op_def.attr}
+    attributes["shared_name"] = op.get_attr("shared_name") or op.name
+
+    def read() -> Any:
+        keys, values = kinds["key_dtype"], kinds["value_dtype"]
+        table = create(**attributes)
+        return tf.raw_ops.LookupTableExportV2(table_handle=table, Tkeys=keys, Tvalues=values)
+
+    function = tf.function(read, autograph=False).get_concrete_function()
+    try:
+        keys, values = function()
+    except (tf.errors.AbortedError, tf.errors.FailedPreconditionError):
+        return None  # nobody filled it
+    return (keys, values) if len(keys) else None
 
 
 def _fill(op: Any, table: Any, filler: Any) -> None:
