@@ -46,6 +46,12 @@ def reason(report: Mapping[str, Any]) -> str:
 
 
 def _what(report: Mapping[str, Any], phase: str) -> str:
+    from yobx.words import hint_apart
+
+    cause = report.get("cause")
+    if cause:
+        words = f"{cause['title']}: {cause['text']}"
+        return f"{words[:_MOST]}…" if len(words) > _MOST else words
     found = report["localization"]
     if phase == "values" and found and found["value"]:
         origin = ", ".join(filter(None, (found["source_op"], found["layer"])))
@@ -60,7 +66,8 @@ def _what(report: Mapping[str, Any], phase: str) -> str:
     if phase in {"shapes", "shape-match"} and refuted:
         first = refuted[0]
         return f"%{first['value']} declared {first['static']}, runs as {first['runtime']}"
-    said = [message for p in report["phases"] if p["name"] == phase for message in p["messages"]]
+    messages = [m for p in report["phases"] if p["name"] == phase for m in p["messages"]]
+    said = [hint_apart(message)[0] for message in messages]
     words = " ".join(" ".join(said).split())
     found_rule = _RULE.match(words)  # what was received decides, so it comes before the rule
     if found_rule:

@@ -15,6 +15,7 @@ HEAVY = ("tensorflow", "keras", "jax", "jaxlib", "onnxruntime", "hypothesis", "t
 
 # What a room may import of the project, as docs/explanation/architecture.md has it.
 LADDER: dict[str, set[str]] = {
+    "advice": set(),
     "errors": set(),
     "phases": set(),
     "places": set(),
@@ -37,9 +38,9 @@ LAZILY: dict[str, set[str]] = {
     "verification": {"tensorflow", "jax"},
     "cli": {*LADDER},
 }
-for room in LADDER.keys() - {"errors", "phases", "places", "words"}:
-    LADDER[room].add("words")
-LADDER |= {"cli": {"errors", "model_files", "places", "words"}, "__main__": {"cli"}}
+for room in LADDER.keys() - {"advice", "errors", "phases", "places", "words"}:
+    LADDER[room] |= {"advice", "words"}
+LADDER |= {"cli": {"advice", "errors", "model_files", "places", "words"}, "__main__": {"cli"}}
 # Heavy packages that a room may load at import, because it is about them.
 OWN: dict[str, set[str]] = {
     "yobx.verification": {"onnxruntime"},

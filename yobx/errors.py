@@ -94,7 +94,17 @@ class ConversionError(YobxError):
 
 
 class TraceError(ConversionError):
-    """The model itself failed while the framework traced it; the cause is chained."""
+    """The model itself failed while the framework traced it; the cause is chained.
+
+    Attributes:
+        sizes: Where it fails for a dynamic size alone: which, and where, in one sentence.
+        hint: What to write there instead.
+    """
+
+    def __init__(self, message: str, *, sizes: str = "", hint: str = "") -> None:
+        super().__init__(message)
+        self.sizes = sizes
+        self.hint = hint
 
 
 @dataclass(frozen=True)

@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 
-__all__ = ["counted", "did_you_mean", "nearest", "printable", "similar"]
+__all__ = ["HINT", "counted", "did_you_mean", "hint_apart", "nearest", "printable", "similar"]
+
+#: How a line begins that says what to try.
+HINT = "hint: "
+# The last sentences of a message: what to try. Others quote what code of the user said.
+_ADVICE = re.compile(
+    r"(?<=[.?!]) (?=(?:Try|Write|Give|Pass|Pin|Use|Call|Leave|Did you mean|It can be traced where|"
+    r"List the names)\b)"
+)
+_QUOTED = "which raised "
 
 
 def counted(count: int, noun: str, plural: str = "") -> str:
@@ -73,3 +83,16 @@ def nearest(name: str, known: Iterable[str], *, n: int = 3, cutoff: float = 0.5)
     """
     asked = did_you_mean(name, known, n=n, cutoff=cutoff)
     return asked[:1].lower() + asked[1:]
+
+
+def hint_apart(message: str) -> tuple[str, str]:
+    """What a message says is wrong, and what it says to try, which may be ``""``.
+
+    Args:
+        message: A line: a rule, what was received, and perhaps what to try.
+    """
+    if message.startswith(HINT):
+        return "", message.removeprefix(HINT)
+    quoted = message.rfind(" At ") if _QUOTED in message else 0
+    found = _ADVICE.search(message, max(quoted, 0))
+    return (message[: found.start()], message[found.end() :]) if found else (message, "")

@@ -199,7 +199,8 @@ def test_the_failure_text(pytester):
             "            max abs * at *max rel * ULP p50 * allowed 10 measured deviations*",
             ' differs at %h  node MatMul #0 "dense" ← layer "net/dense" / fake op FakeOp',
             "            inputs: %x agrees, %w agrees",
-            "            the inputs of that node still agree; float64 reference agrees with onnx*",
+            "            the inputs of that node still agree; the same nodes, computed in float64, "
+            "agree with onnx*",
             "            reduced to 1 node that still fails",
             " shapes     2 of 2 values confirmed, under B=5",
             ' rerun      pytest "pyproject.toml::zoo:wrong?primes?" --yobx --yobx-seed 0',

@@ -8,7 +8,11 @@ import numpy as np
 import pytest
 from onnx import helper, numpy_helper, parser
 
-from yobx.verification import check_conversion
+from pytest_yobx.telling import brief
+from yobx.errors import TraceError
+from yobx.verification import ConversionReport, check_conversion
+from yobx.verification.frozen import FROZEN
+from yobx.verification.preparation import NEEDED
 
 HERE = Path(__file__)
 X = np.arange(8, dtype=np.float32).reshape(2, 4)
@@ -111,7 +115,13 @@ def test_a_number_of_the_sample_in_a_layer():
     text = told(check_conversion(Fold(name="fold"), (X,)))
     assert text.startswith("under batch=5 (batch was fixed to 2 when the model was traced, in node")
     assert line_of("return keras.ops.reshape(x, (x.shape[0] or 2, 2, 2))") in text
-    assert "write tf.shape(x)[0], or keras.ops.shape(x)[0] in Keras, in place of x.shape[0]" in text
+    report = check_conversion(Fold(name="fold"), (X,))
+    assert report.cause.title == FROZEN
+    assert report.cause.text == text.partition("(")[2].partition("): ")[0]
+    assert report.cause.hint == (
+        "write keras.ops.shape(x)[0] in place of x.shape[0]; or fix the size with {} for that "
+        "input in dynamic_shapes"
+    )
 
 
 def empty_at_one():
@@ -191,9 +201,76 @@ def test_a_number_of_a_trace_that_makes_wrong_values_only():
     sizes = ({0: "rows"}, {0: "others"})
     report = check_conversion(mean, (X, np.ones(3, np.float32)), dynamic_shapes=sizes)
     assert report.failed_phase == "values"
-    assert [note for note in report.notes if "frozen" in note] == [
-        "a size was frozen while the model was traced: traced with rows=5 it gives what it gives "
-        "when it is called, traced with a dynamic rows it gives what the converted model gives. "
-        "Write tf.shape(x)[0], or keras.ops.shape(x)[0] in Keras, in place of x.shape[0]"
-    ]
+    place = line_of("return tf.reduce_sum(x, axis=0) / (x.shape[0] or 7) * tf.reduce_max(scale)")
+    assert report.cause.title == FROZEN
+    assert report.cause.text.startswith("rows is a number in operation ")
+    assert report.cause.text.partition(": ")[0].endswith(place)
+    assert report.cause.text.partition(": ")[2] == (
+        "traced with rows=5 it gives what it gives when it is called, traced with a dynamic rows "
+        "it gives what the converted model gives"
+    )
+    assert report.cause.hint == (
+        "write tf.shape(x)[0], or keras.ops.shape(x)[0] in Keras, in place of x.shape[0]; or fix "
+        "the size with {} for that input in dynamic_shapes"
+    )
     assert "eagerly" not in str(report)
+
+
+def test_what_is_behind_a_failure_is_told_first():
+    report = check_conversion(reshape([2, 2, 2]), (X,), reference=folded, name="fold")
+    first, second, third, *_ = str(report).splitlines()
+    assert first.startswith("yobx: a SIZE is FIXED in the model itself — model fold (onnx), ")
+    assert second.startswith(" cause      B is fixed to 2 at ")
+    assert third.startswith(" run ")
+    summary = "run: a SIZE is FIXED in the model itself: B is fixed to 2 at "
+    assert brief(report.as_dict()).startswith(summary)
+    again = ConversionReport.from_dict(report.as_dict())
+    assert again == report
+    assert report.as_dict()["cause"]["title"] == "a SIZE is FIXED in the model itself"
+
+
+def test_jax_is_advised_in_its_own_words():
+    jnp = pytest.importorskip("jax.numpy")
+
+    def mean(x):
+        return jnp.sum(x, axis=0) / int(x.shape[0])
+
+    def fixed(x):
+        return jnp.reshape(x, (2, 2, 2))
+
+    report = check_conversion(mean, (jnp.asarray(X),))
+    assert report.failed_phase == "trace"
+    assert report.cause.title == NEEDED
+    assert report.cause.text.startswith("it can be traced where batch is a number, but")
+    assert line_of("return jnp.sum(x, axis=0) / int(x.shape[0])") in report.cause.text
+    for wrong in (report, check_conversion(fixed, (jnp.asarray(X),))):
+        assert "write x.shape[0] itself, which stays symbolic" in wrong.cause.hint
+        assert "tf." not in str(wrong)
+
+
+def test_a_function_of_jax_in_a_trace_of_tensorflow_is_advised_in_words_of_jax():
+    jnp = pytest.importorskip("jax.numpy")
+    pytest.importorskip("tensorflow")
+    from yobx.tensorflow import to_onnx
+
+    def mean(x):
+        return jnp.sum(x, axis=0) / int(x.shape[0])
+
+    with pytest.raises(TraceError) as caught:
+        to_onnx(mean, (X,))
+    assert "write x.shape[0] itself, which stays symbolic" in caught.value.hint
+    assert "tf." not in str(caught.value)
+
+
+def test_generated_inputs_that_the_source_refuses_are_told_as_such():
+    keras = pytest.importorskip("keras")
+    ids = keras.Input((6,), dtype="int32", name="ids")
+    model = keras.Model(ids, keras.layers.Embedding(5, 3)(ids))
+    report = check_conversion(model)
+    assert report.failed_phase == "run"
+    assert report.cause.title == "the model refuses GENERATED inputs"
+    assert "seed 0: ids int32 [3, 6] from 0 to 9" in report.cause.text
+    assert report.cause.hint.startswith("give inputs that the model takes: ")
+    given = check_conversion(model, (np.full((3, 6), 7, np.int32),))
+    assert given.failed_phase == "run"
+    assert given.cause is None

@@ -17,6 +17,7 @@ import onnx
 
 from yobx.errors import ArgumentError, TraceError, UnreadableModelError, YobxError
 from yobx.jax.arguments import Call, abstract_arrays, name_leaves, read_call, resolve_shapes
+from yobx.jax.fixed_sizes import needed_numbers
 from yobx.jax.keras_models import is_keras_layer, keras_input_names
 from yobx.jax.operation_names import refuse_unknown_names
 from yobx.jax.outputs import output_names
@@ -322,9 +323,9 @@ def _lower(
     title = getattr(fn, "__name__", type(fn).__name__)
     flat.__name__ = flat.__qualname__ = title  # which begins JAX's name stack
     symbols = sorted({d for shape in shapes for d in shape if isinstance(d, str)})
+    fixed = [jax.ShapeDtypeStruct(a.shape, a.dtype) for a in weights]
     try:
         specs = abstract_arrays(call, shapes, lowering.constraints)
-        fixed = [jax.ShapeDtypeStruct(a.shape, a.dtype) for a in weights]
         return lower(
             flat,
             (*fixed, *specs),
@@ -343,11 +344,13 @@ def _lower(
             else ""
         )
         line = line_that_raised(error)
+        arrays = [(leaf.shape, leaf.dtype) for leaf in call.leaves.values()]
         words = _OUR_PLACE.sub("", " ".join(str(error).split()))[:600].removesuffix(".")
         raise TraceError(
             f"A function must run while JAX traces it. Received: {title!r} on "
             f"{dict(zip(names, shapes, strict=True))}, which raised {type(error).__name__}: "
-            f"{words}.{f' At {line}.' if line else ''}{sizes}"
+            f"{words}.{f' At {line}.' if line else ''}{sizes}",
+            **needed_numbers(partial(jax.eval_shape, flat, *fixed), arrays, shapes, error),
         ) from error
 
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
+
+import numpy as np
 
 from yobx.errors import ArgumentError, TraceError, YobxError
 from yobx.onnx_optim import TensorType
@@ -106,8 +109,10 @@ def lower_jax(
         ArgumentError: If the rank of an input is unknown.
         TraceError: If JAX cannot trace the function.
     """
+    import jax
     from jax.experimental import jax2tf
 
+    from yobx.jax.fixed_sizes import needed_numbers
     from yobx.stablehlo.markers import keep_whole
     from yobx.tensorflow.tracing import trace
 
@@ -139,15 +144,25 @@ def lower_jax(
             names,
             shapes,
             advice="Try calling it on the same arguments inside jax.jit",
+            framework="jax",
         )
     except TraceError as error:
         named = sorted({size for shape in shapes for size in shape or () if isinstance(size, str)})
         if not named:
             raise
+        arrays = [(leaf.shape or (), _numpy_dtype(leaf)) for leaf in call.leaves]
+        trace_on = partial(jax.eval_shape, flat)
         raise TraceError(
             f"{error} The sizes {', '.join(map(repr, named))} are symbolic: if the function needs "
-            "them as numbers, pass dynamic_shapes with {} for that input."
+            "them as numbers, pass dynamic_shapes with {} for that input.",
+            **needed_numbers(trace_on, arrays, [s or () for s in shapes], error.__cause__),
         ) from error.__cause__
+
+
+def _numpy_dtype(leaf: InputLeaf) -> Any:
+    import tensorflow as tf
+
+    return np.dtype(tf.as_dtype(leaf.dtype).as_numpy_dtype)
 
 
 def _as_jax_takes(leaf: InputLeaf) -> InputLeaf:

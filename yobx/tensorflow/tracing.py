@@ -11,18 +11,15 @@ from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Any
 
+from yobx.advice import sizes_of_a_run, without_colours
 from yobx.errors import TraceError, YobxError
 from yobx.tensorflow.arguments import CallArguments
 from yobx.tensorflow.own_traces import own_traces
 from yobx.tensorflow.source import ModelSource
 
-__all__ = ["SIZES_OF_A_RUN", "refuses_tensorflow_tensors", "trace"]
-
-#: What to write where a size is needed that a run decides.
-SIZES_OF_A_RUN = "tf.shape(x)[0], or keras.ops.shape(x)[0] in Keras, in place of x.shape[0]"
+__all__ = ["refuses_tensorflow_tensors", "trace"]
 
 _FRAMEWORKS = ("tensorflow", "keras", "jax", "jaxlib", "flax", "equinox", "yobx.tensorflow")
-_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
 def _is_users(filename: str) -> bool:
@@ -44,6 +41,7 @@ def trace(
     shapes: Sequence[tuple[int | str, ...] | None],
     *,
     advice: str = "Try calling it on the same arguments inside tf.function",
+    framework: str = "tensorflow",
 ) -> Any:
     """Traces the model once, with every named axis open.
 
@@ -53,6 +51,7 @@ def trace(
         names: Name of each input.
         shapes: Size or name of every axis of every input.
         advice: What to try when the model raises.
+        framework: Of which the model is: advice on its sizes is in the words of that.
 
     Returns:
         A ``ConcreteFunction`` whose first inputs are the leaves of ``call``, in their order. A
@@ -84,7 +83,7 @@ def trace(
         with source.guard(), own_traces():
             return tf.function(entry, autograph=source.autograph).get_concrete_function(*specs)
 
-    with _Boundary(source.title, lambda: _advice(traced, call, shapes) or advice):
+    with _Boundary(source.title, lambda: _advice(traced, call, shapes, framework), advice):
         return traced(shapes)
 
 
@@ -92,8 +91,9 @@ def _advice(
     traced: Callable[[Sequence[tuple[int | str, ...] | None]], Any],
     call: CallArguments,
     shapes: Sequence[tuple[int | str, ...] | None],
-) -> str:
-    """What to try where the model can be traced if its sizes are fixed, or ``""``."""
+    framework: str,
+) -> tuple[str, str]:
+    """What is wrong and what to try where the model can be traced if its sizes are fixed."""
     open_sizes = {
         name: size if isinstance(size, int) else 2
         for leaf, shape in zip(call.leaves, shapes, strict=True)
@@ -105,17 +105,19 @@ def _advice(
         for shape in shapes
     ]
     if not open_sizes:
-        return ""
+        return "", ""
     try:
-        with _Boundary("", lambda: ""):
+        with _Boundary("", lambda: ("", ""), ""):
             traced(fixed)
     except YobxError:
-        return ""  # it fails for another reason, which is told already
+        return "", ""  # it fails for another reason, which is told already
     are = "is a number" if len(open_sizes) == 1 else "are numbers"
+    dynamic = "symbolic" if framework == "jax" else "None"
     return (
-        f"It can be traced where {', '.join(open_sizes)} {are}, but a dynamic size is None in "
-        f"x.shape. Write {SIZES_OF_A_RUN}, or fix the sizes with {{}} for that input in "
-        "dynamic_shapes"
+        f"it can be traced where {', '.join(open_sizes)} {are}, but a dynamic size is {dynamic} in "
+        "x.shape",
+        f"write {sizes_of_a_run(framework)}, or fix the sizes with {{}} for that input in "
+        "dynamic_shapes",
     )
 
 
@@ -128,8 +130,9 @@ def _operation_name(name: str) -> str:
 class _Boundary:
     """Turns whatever the code of the model raises into a :class:`TraceError`."""
 
-    def __init__(self, title: str, advice: Callable[[], str]) -> None:
+    def __init__(self, title: str, sizes: Callable[[], tuple[str, str]], advice: str) -> None:
         self._title = title
+        self._sizes = sizes
         self._advice = advice
 
     def __enter__(self) -> None:
@@ -145,16 +148,20 @@ class _Boundary:
             return
         line = _users_line(error)
         where = f" At {line}." if line else ""
+        why, hint = self._sizes()
+        advice = f"{why[0].upper()}{why[1:]}. {hint[0].upper()}{hint[1:]}" if why else self._advice
         raise TraceError(
             f"A model must run while the framework traces it. Received: {self._title}, which "
             f"raised {type(error).__name__}: {_first_words(error)}{where} "
-            f"{self._advice()}; the original error is chained."
+            f"{advice}; the original error is chained.",
+            sizes=f"{why}{f', at {line}' * bool(line)}" if why else "",
+            hint=hint,
         ) from error
 
 
 def _first_words(error: Exception) -> str:
     """The message without the traceback that TensorFlow writes in front of it."""
-    lines = [line.strip() for line in _COLOUR.sub("", str(error)).splitlines() if line.strip()]
+    lines = [line.strip() for line in without_colours(str(error)).splitlines() if line.strip()]
     if lines and lines[0] == "in user code:":
         wanted = f"{type(error).__name__}: "
         kept = [i for i, line in enumerate(lines) if line.startswith(wanted)]

@@ -138,4 +138,4 @@ class BindingRuns:
             self._phases.fail("run", "the source runs under no binding: nothing can be compared")
 
     def _frozen(self, leaves: list[NDArray[Any]]) -> FrozenSizes:
-        return FrozenSizes(self._prepared, leaves, self._result.report.seed)
+        return FrozenSizes(self._prepared, leaves, self._result.report)

@@ -9,12 +9,11 @@ import re
 import traceback
 from types import TracebackType
 
+from yobx.advice import hint_of, without_colours
 from yobx.places import line_that_raised
+from yobx.words import HINT
 
-__all__ = ["COLOUR", "Attempt", "one_line", "with_place"]
-
-# What switches colours on a terminal. TensorFlow writes it into its messages, terminal or not.
-COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+__all__ = ["Attempt", "one_line", "with_place"]
 
 # A line of the call stack that TensorFlow writes into its messages, before what went wrong.
 _FRAME = re.compile(r'^\s*File ".*", line \d+, in .*$', re.MULTILINE)
@@ -50,7 +49,7 @@ class Attempt:
 
 def one_line(error: BaseException, limit: int = 600) -> str:
     """The message of an exception on one line, with its class where that says more."""
-    text = " ".join(_FRAME.sub("", _KERNEL.sub("", COLOUR.sub("", str(error)))).split())
+    text = " ".join(_FRAME.sub("", _KERNEL.sub("", without_colours(str(error)))).split())
     name = type(error).__name__
     if not text or type(error).__module__ == "builtins":  # "KeyError: 'x'", not "'x'"
         text = f"{name}: {text}" if text else name
@@ -58,8 +57,8 @@ def one_line(error: BaseException, limit: int = 600) -> str:
 
 
 def with_place(error: BaseException) -> str:
-    """An exception that is not one of yobx, with its notes, the line that raised it and yours."""
-    message = COLOUR.sub("", str(error))
+    """An exception that is not one of yobx, with its notes, its line and yours, and what to try."""
+    message = without_colours(str(error))
     lines = [f"{type(error).__name__}: {message}", *getattr(error, "__notes__", ())]
     lines += [
         f"Raised in {frame.name} ({frame.filename}:{frame.lineno})."
@@ -68,4 +67,6 @@ def with_place(error: BaseException) -> str:
     yours, last = line_that_raised(error), traceback.extract_tb(error.__traceback__)[-1:]
     if yours and not any(yours.endswith(f":{f.lineno}, in {f.name}") for f in last):
         lines.append(f"Reached from {yours}.")
+    hint = hint_of(error)
+    lines += [f"{HINT}{hint}"] if hint else []
     return "\n".join(lines)

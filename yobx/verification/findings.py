@@ -16,6 +16,7 @@ __all__ = [
     "RANDOM",
     "UNDECIDED",
     "BindingReport",
+    "Cause",
     "Findings",
     "Localization",
     "Outcome",
@@ -42,6 +43,21 @@ class Outcome(enum.StrEnum):
     FAILED = "failed"
     NOT_REACHED = "not reached"
     NOT_APPLICABLE = "not applicable"
+
+
+@dataclass
+class Cause:
+    """What is behind a failure, where that is known: told before anything else.
+
+    Attributes:
+        title: What it is, for a headline.
+        text: Which value, size or line, in one sentence.
+        hint: What to do, or ``""``.
+    """
+
+    title: str
+    text: str
+    hint: str = ""
 
 
 @dataclass
@@ -271,6 +287,7 @@ class Findings:
         localization: The first differing value, when something differs.
         environment: Versions of the packages that matter.
         nodes: Number of ONNX nodes.
+        cause: What is behind the failure, where that is known.
         rerun: Command that repeats the check, when known.
         artifacts: Folder with the model and the arrays, when written.
         notes: Further remarks.
@@ -289,6 +306,7 @@ class Findings:
     localization: Localization | None = None
     environment: dict[str, str] = field(default_factory=dict)
     nodes: int = 0
+    cause: Cause | None = None
     rerun: str = ""
     artifacts: str = ""
     notes: list[str] = field(default_factory=list)

@@ -8,21 +8,68 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from yobx.advice import sizes_of_a_run
 from yobx.places import innermost_user_line, line_that_raised
 from yobx.verification.arguments import fill, from_pairs, tensors_of
 from yobx.verification.bindings import Binding, axes_of_inputs, choose_bindings, resized
 from yobx.verification.boundary import Attempt
+from yobx.verification.evidence import BindingRun
+from yobx.verification.findings import Cause, Findings
 from yobx.verification.preparation import Prepared
 from yobx.verification.provenance import facts_of
 from yobx.verification.runner import RunError, input_names
 from yobx.verification.shape_proof import describe_node
 from yobx.verification.sources import GraphSource, Origin, TracedSource
 
-__all__ = ["FrozenSizes"]
+__all__ = ["FROZEN", "FrozenSizes", "frozen_sizes", "hint_for"]
+
+#: Title of a failure whose cause is a size that is a number in the converted model.
+FROZEN = "a SIZE was FROZEN while the model was traced"
+#: What to do where a model takes other inputs than those that were generated.
+OWN_INPUTS = (
+    "give inputs that the model takes: (model, (array, ...)) from a factory, args=(array, ...) to "
+    "a check; inputs_for(...) of pytest_yobx.strategies draws them in a test of your own"
+)
 
 # How TensorFlow writes the lines that made an operation, and onnxruntime the node that failed.
 _FRAME = re.compile(r'File "([^"]+)", line (\d+)')
 _NODE = re.compile(r"Name:'([^']+)'")
+
+
+def hint_for(framework: str) -> str:
+    """What to do where a size is a number, in the words of a framework.
+
+    Args:
+        framework: That of the model.
+    """
+    fix = "fix the size with {} for that input in dynamic_shapes"
+    instead = sizes_of_a_run(framework)
+    return f"write {instead}; or {fix}" if instead else ""
+
+
+def frozen_sizes(prepared: Prepared, run: BindingRun, names: Sequence[str]) -> Cause:
+    """What is behind wrong values of a model that was traced without its sizes.
+
+    Args:
+        prepared: The converted model.
+        run: A run in which the values are wrong.
+        names: The sizes with which its trace gives what it gives when it is called.
+    """
+    sizes = {name: run.binding.sizes[name] for name in names}
+    source, where = prepared.source, ""
+    with Attempt():  # a place is a help, not a finding
+        if isinstance(source, GraphSource):
+            where = source.frozen_at(run.args, prepared.options.conversion(), sizes)
+    are = "is a number" if len(sizes) == 1 else "are numbers"
+    place = f"{', '.join(sizes)} {are} in {where}: " if where else ""
+    dynamic = " or ".join(sizes)
+    traced = " or ".join(f"{name}={size}" for name, size in sizes.items())
+    return Cause(
+        FROZEN,
+        f"{place}traced with {traced} it gives what it gives when it is called, traced with a "
+        f"dynamic {dynamic} it gives what the converted model gives",
+        hint_for(source.framework),
+    )
 
 
 class FrozenSizes:
@@ -31,13 +78,16 @@ class FrozenSizes:
     Args:
         prepared: The converted model.
         leaves: The sample, one array a graph input.
-        seed: Seed of resized inputs.
+        report: What is behind a failure is written there, once.
     """
 
-    def __init__(self, prepared: Prepared, leaves: Sequence[NDArray[Any]], seed: int) -> None:
+    def __init__(
+        self, prepared: Prepared, leaves: Sequence[NDArray[Any]], report: Findings
+    ) -> None:
         self._prepared = prepared
         self._leaves = list(leaves)
-        self._seed = seed
+        self._report = report
+        self._seed = report.seed
         self._axes = axes_of_inputs(prepared.model)
 
     def of_source(self, failing: Mapping[str, int], error: BaseException) -> str:
@@ -55,6 +105,10 @@ class FrozenSizes:
         fixed = self._fixed(failing, self._source_runs)
         told = " and ".join(f"{name} is fixed to {size}" for name, size in fixed.items())
         told += f"{' ' * bool(told)}at {line}" if line else ""
+        if fixed:
+            self._tell("a SIZE is FIXED in the model itself", told)
+        elif self._prepared.generated:
+            self._tell_generated()
         return f" ({told})" if told else ""
 
     def of_model(self, failing: Mapping[str, int], error: RunError) -> str:
@@ -71,12 +125,24 @@ class FrozenSizes:
         if not fixed:
             return ""
         told = " and ".join(f"{name} was fixed to {size}" for name, size in fixed.items())
-        advice = ""
-        if isinstance(self._prepared.source, GraphSource):
-            from yobx.tensorflow.tracing import SIZES_OF_A_RUN
+        told += f" when the model was traced{self._place(failing, error)}"
+        self._tell(FROZEN, told)
+        return f" ({told})"
 
-            advice = f"; write {SIZES_OF_A_RUN}"
-        return f" ({told} when the model was traced{self._place(failing, error)}{advice})"
+    def _tell(self, title: str, text: str) -> None:
+        """Writes what is behind a failure, unless that is known already."""
+        if self._report.cause is None:
+            self._report.cause = Cause(title, text, hint_for(self._prepared.source.framework))
+
+    def _tell_generated(self) -> None:
+        """Says that nobody gave the inputs which the source refuses."""
+        if self._report.cause is None:
+            made = "; ".join(self._prepared.generated)
+            self._report.cause = Cause(
+                "the model refuses GENERATED inputs",
+                f"no inputs were given, so yobx made some up, seed {self._seed}: {made}",
+                OWN_INPUTS,
+            )
 
     def _fixed(self, failing: Mapping[str, int], runs: Callable[[Binding], bool]) -> dict[str, int]:
         """The sizes of the sample that must be kept; none if the sample fails too."""

@@ -41,6 +41,14 @@ class KeywordSource(ForwardingSource):
             return None
         return self._source.run_graph(*self._with_keywords(args, options), sizes)
 
+    def frozen_at(
+        self, args: tuple[Any, ...], options: Mapping[str, Any], sizes: Mapping[str, int]
+    ) -> str:
+        """Where sizes became numbers, where the source proper is traced."""
+        if not isinstance(self._source, GraphSource):
+            return ""
+        return self._source.frozen_at(*self._with_keywords(args, options), sizes)
+
     def run_as_written(
         self, args: tuple[Any, ...], keywords: Mapping[str, Any] | None = None
     ) -> list[NamedArray] | None:

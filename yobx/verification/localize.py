@@ -37,12 +37,12 @@ __all__ = ["OTHER_FUNCTION", "Evidence", "Located", "localize"]
 
 _MOST_NODES_ALONE = 400
 _UNSTABLE = (
-    "float64 reference agrees with the source, and every node is right on its own inputs → the "
-    "converted graph loses in its own precision what the source keeps"
+    "the same nodes, computed in float64, agree with the source, and every node is right on its "
+    "own inputs → the converted graph loses in its own precision what the source keeps"
 )
 _ROUNDS = (
-    "float64 reference agrees with onnxruntime where casts round as written → the converted graph "
-    "casts to a narrower type than the source"
+    "the same nodes, computed in float64, agree with onnxruntime where casts round as written → "
+    "the converted graph casts to a narrower type than the source"
 )
 
 
@@ -419,8 +419,10 @@ OTHER_FUNCTION = "the converted graph is another function"
 
 def _verdict(exact: Any, ours: Any, theirs: Any, framework: str) -> tuple[str, str]:
     """Which side a float64 evaluation of the piece supports."""
+    if framework == "onnx":  # a ready model, whose source is what it is compared with
+        framework = "the reference"
     if exact is None or np.shape(exact) != np.shape(ours):
-        return "undecided", "no float64 reference of this piece"
+        return "undecided", "this piece cannot be computed in float64"
     if not is_float(np.asarray(ours).dtype):
         same_ours, same_theirs = np.array_equal(exact, ours), np.array_equal(exact, theirs)
         near, far = (0.0 if same_ours else 1.0), (0.0 if same_theirs else 1.0)
@@ -429,16 +431,18 @@ def _verdict(exact: Any, ours: Any, theirs: Any, framework: str) -> tuple[str, s
     if near < 0.2 * far:
         return (
             "converter",
-            f"float64 reference agrees with onnxruntime → {OTHER_FUNCTION}",
+            f"the same nodes, computed in float64, agree with onnxruntime → {OTHER_FUNCTION}",
         )
     if far < 0.2 * near:
         return (
             "runtime",
-            f"float64 reference agrees with {framework} → the runtime is off, not the converter",
+            f"the same nodes, computed in float64, agree with {framework} → the runtime is off, "
+            "not the converter",
         )
     return (
         "undecided",
-        f"float64 reference lies between both (onnxruntime {near:.1e}, {framework} {far:.1e} away)",
+        f"the same nodes, computed in float64, lie between both (onnxruntime {near:.1e}, "
+        f"{framework} {far:.1e} away)",
     )
 
 
@@ -514,7 +518,7 @@ def _without_values(
     exact = evaluate(whole, evidence.feeds)
     ours, theirs = evidence.values.get(output), evidence.expected[output]
     if exact is None or np.shape(exact) != np.shape(theirs):
-        found.reason += "the graph has no float64 reference"
+        found.reason += "the graph cannot be computed in float64"
         return
     found.verdict, words = _verdict(exact, ours, theirs, evidence.source.framework)
     if found.verdict == "runtime" and _rounds(whole, evidence.feeds, ours, theirs):

@@ -15,9 +15,11 @@ from yobx.errors import ArgumentError, ShapeError, TraceError, YobxError
 from yobx.onnx_optim import ShapesContext, infer_shapes
 from yobx.onnx_optim.model_io import subgraphs as all_graphs
 from yobx.places import line_that_raised
+from yobx.verification import tree
 from yobx.verification.arguments import (
     as_tuple,
     in_precision,
+    is_description,
     source_arrays,
     tensors_of,
     with_descriptions,
@@ -26,7 +28,7 @@ from yobx.verification.boundary import Attempt, with_place
 from yobx.verification.called_functions import inlined
 from yobx.verification.environment import versions
 from yobx.verification.evidence import CheckResult
-from yobx.verification.findings import Outcome
+from yobx.verification.findings import Cause, Outcome
 from yobx.verification.inner_values import Collector, collector
 from yobx.verification.keywords import KeywordSource
 from yobx.verification.narrow_casts import narrowing_casts
@@ -34,17 +36,20 @@ from yobx.verification.options import CheckOptions
 from yobx.verification.phases import EndOfCheckError, PhaseLog
 from yobx.verification.pytrees import FlatSource
 from yobx.verification.recognition import find_source
-from yobx.verification.runner import LoadError, Session, exposed, fits_in_memory
+from yobx.verification.runner import LoadError, Session, exposed, fits_in_memory, input_names
 from yobx.verification.sensitivity import Sensitivity
 from yobx.verification.shape_proof import Constraint, Form
 from yobx.verification.source_jax import JaxSource, as_jax_takes
-from yobx.verification.sources import NarrowSource, Source
+from yobx.verification.sources import NarrowSource, Source, is_tensor
 from yobx.verification.tolerances import Tolerances
 from yobx.verification.unused_converters import Watched
 from yobx.verification.vocabulary import with_known_keys
 from yobx.verification.weights import light
 
 __all__ = ["Prepared", "prepare"]
+
+#: Title of a failure of a model that can be traced where its sizes are numbers.
+NEEDED = "a dynamic SIZE is needed as a NUMBER while the model is traced"
 
 
 @dataclass
@@ -63,6 +68,7 @@ class Prepared:
         forms: What is stated of the values of `model`, and of those of `observed` if that differs.
         sensitivity: Allowances of the model.
         inner: What collects the values inside control flow, with its session, or ``None``.
+        generated: Inputs that nobody gave, in words.
     """
 
     source: Source
@@ -75,6 +81,7 @@ class Prepared:
     forms: tuple[Form, ...]
     sensitivity: Sensitivity
     inner: tuple[Collector, Session] | None = None
+    generated: tuple[str, ...] = ()
 
 
 def prepare(
@@ -99,10 +106,28 @@ def prepare(
         arrays = with_known_keys(arrays, declared, converted, options.seed)
         if source.framework == "jax":
             arrays = as_jax_takes(arrays)
-        return _load(source, arrays, options, tolerances, phases)
+        prepared = _load(source, arrays, options, tolerances, phases)
+        prepared.generated = _generated(arrays, declared, converted)
+        return prepared
     if not isinstance(attempt.error, EndOfCheckError) and attempt.error is not None:
         raise attempt.error
     return None
+
+
+def _generated(
+    args: tuple[Any, ...], declared: tuple[Any, ...], model: onnx.ModelProto
+) -> tuple[str, ...]:
+    """Inputs that nobody gave, in words: ``ids int32 [7, 6] from 0 to 9``."""
+    pairs = zip(tree.flatten(args), tree.flatten(declared), strict=True)
+    tensors = [(array, leaf) for (_, array), (_, leaf) in pairs if is_tensor(leaf)]
+    made = []
+    for name, (array, leaf) in zip(input_names(model), tensors, strict=False):
+        dtype = "string" if array.dtype.kind in "SUO" else array.dtype
+        counts = array.dtype.kind in "iu" and array.size
+        span = f" from {array.min()} to {array.max()}" if counts else ""
+        if is_description(leaf):
+            made.append(f"{name} {dtype} {list(array.shape)}{span}")
+    return tuple(made)
 
 
 def _import(
@@ -159,6 +184,8 @@ def _convert(
         report.opset = _asked_opset(options)  # of no model, but a failure belongs to it
     if isinstance(attempt.error, TraceError):
         report.phase("trace").seconds = seconds
+        if attempt.error.sizes:
+            report.cause = Cause(NEEDED, attempt.error.sizes, attempt.error.hint)
         phases.fail("trace", str(attempt.error), attempt.error)
         raise EndOfCheckError from attempt.error
     report.phase("convert").seconds = seconds

@@ -10,6 +10,7 @@ from typing import Any
 from yobx.errors import VerificationError
 from yobx.verification.findings import (
     BindingReport,
+    Cause,
     Findings,
     Localization,
     Outcome,
@@ -68,6 +69,7 @@ class ConversionReport(Findings):
             difference = where["difference"]
             difference = None if difference is None else _output_from(difference)
             values["localization"] = Localization(**{**where, "difference": difference})
+        values["cause"] = Cause(**values["cause"]) if values.get("cause") else None
         return cls(**values)
 
     def text(self) -> str:

@@ -356,6 +356,14 @@ class PlainCallableSource:
             return None
         return self._chosen.run_graph(args, options, sizes)
 
+    def frozen_at(
+        self, args: tuple[Any, ...], options: Mapping[str, Any], sizes: Mapping[str, int]
+    ) -> str:
+        """Where sizes became numbers in a graph of TensorFlow; ``""`` for a function of JAX."""
+        if isinstance(self._chosen, JaxSource):
+            return ""
+        return self._chosen.frozen_at(args, options, sizes)
+
     def run_with_factors(
         self,
         args: tuple[Any, ...],

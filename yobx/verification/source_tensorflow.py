@@ -136,6 +136,19 @@ class TensorFlowSource:
         with _as_written():
             return _arrays(function(*leaves))
 
+    def frozen_at(
+        self, args: tuple[Any, ...], options: Mapping[str, Any], sizes: Mapping[str, int]
+    ) -> str:
+        """The first operation that has another value in a trace that knows the sizes."""
+        from yobx.verification.tensorflow_values import first_other
+
+        function, leaves = self._call(args, options)
+        fixed, same = self._call(args, options, sizes)
+        inputs = ([*leaves, *function.captured_inputs], [*same, *fixed.captured_inputs])
+        name = first_other(function.graph, fixed.graph, inputs)
+        line = self.user_line(Origin("", name), args, options) if name else ""
+        return f"operation {name}{f', {line}' * bool(line)}" if name else ""
+
     def run_with_factors(
         self,
         args: tuple[Any, ...],

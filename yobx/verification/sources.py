@@ -124,6 +124,20 @@ class GraphSource(Protocol):
             Outputs in order; ``None`` where nothing is traced so.
         """
 
+    def frozen_at(
+        self, args: tuple[Any, ...], options: Mapping[str, Any], sizes: Mapping[str, int]
+    ) -> str:
+        """Where dynamic sizes became numbers while the source was traced.
+
+        Args:
+            args: Inputs.
+            options: Options of the conversion.
+            sizes: The sizes of the inputs.
+
+        Returns:
+            The operation and the user's line, or ``""``.
+        """
+
 
 @runtime_checkable
 class NarrowSource(Protocol):

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from yobx.verification.boundary import COLOUR
+from yobx.advice import without_colours
 
 __all__ = ["CapturedText", "captured_stderr", "shape_warnings"]
 
@@ -56,7 +56,7 @@ def captured_stderr() -> Iterator[CapturedText]:
             os.dup2(saved, 2)
             os.close(saved)
             sink.seek(0)
-            result.text = COLOUR.sub("", sink.read().decode("utf-8", "replace"))
+            result.text = without_colours(sink.read().decode("utf-8", "replace"))
             result.warnings = shape_warnings(result.text)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from yobx.verification.doubts import PHASE_OF
 from yobx.verification.evidence import BindingRun, CheckResult
 from yobx.verification.findings import RANDOM, UNDECIDED, Outcome, OutputReport
+from yobx.verification.frozen import frozen_sizes
 from yobx.verification.localize import OTHER_FUNCTION, Evidence, localize
 from yobx.verification.phases import PhaseLog
 from yobx.verification.preparation import Prepared
@@ -19,7 +20,7 @@ from yobx.words import counted
 
 __all__ = ["check_provenance", "look_for_first", "tell_of_drawing", "tell_of_graph"]
 
-_EAGER = "the model itself is another function when it is called, see the note"
+_EAGER = "the model itself is another function when it is called, see"
 
 
 def tell_of_graph(prepared: Prepared, phases: PhaseLog) -> bool:
@@ -43,14 +44,7 @@ def tell_of_graph(prepared: Prepared, phases: PhaseLog) -> bool:
             "where TensorFlow's optimiser has moved its constants"
         )
         return True
-    from yobx.tensorflow.tracing import SIZES_OF_A_RUN
-
-    sizes = " or ".join(f"{name}={run.binding.sizes[name]}" for name in names)
-    phases.remark(
-        f"a size was frozen while the model was traced: traced with {sizes} it gives what it "
-        f"gives when it is called, traced with a dynamic {' or '.join(names)} it gives what "
-        f"the converted model gives. Write {SIZES_OF_A_RUN}"
-    )
+    phases.result.report.cause = frozen_sizes(prepared, run, names)
     return True
 
 
@@ -121,7 +115,8 @@ def _localize(prepared: Prepared, result: CheckResult, wrong: OutputReport, *, e
     result.report.localization = found = located.found
     if eager and found.verdict == "converter":
         found.verdict = "source"
-        found.reason = found.reason.replace(OTHER_FUNCTION, _EAGER)
+        told = "the cause" if result.report.cause is not None else "the note"
+        found.reason = found.reason.replace(OTHER_FUNCTION, f"{_EAGER} {told}")
     result.reduced, result.compared = located.reduced, located.compared
 
 

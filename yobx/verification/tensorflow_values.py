@@ -11,12 +11,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 __all__ = [
     "CALLS",
     "IFS",
     "MOST_TURNS",
     "WHILES",
     "dtype_of",
+    "first_other",
     "graph_function",
     "graph_values",
 ]
@@ -47,6 +51,51 @@ def graph_values(graph: Any, inputs: Sequence[Any], names: Sequence[str]) -> dic
         that it is computed. Names that lead nowhere are left out.
     """
     return _Walk().values(graph, inputs, {name: name for name in names})
+
+
+def first_other(graph: Any, other: Any, inputs: tuple[Sequence[Any], Sequence[Any]]) -> str:
+    """The first operation of a graph that has another value in a second trace of the same model.
+
+    Args:
+        graph: A ``FuncGraph``.
+        other: The second one, in which operations of the same meaning have the same names.
+        inputs: Tensors for all inputs of the one and of the other.
+
+    Returns:
+        Its name, or ``""``.
+    """
+    names = _names(graph)
+    found = [graph_values(g, i, names) for g, i in zip((graph, other), inputs, strict=True)]
+    for name in names:
+        one, two = (values.get(name) for values in found)
+        if isinstance(one, list) or isinstance(two, list) or one is None or two is None:
+            continue
+        one, two = np.asarray(one), np.asarray(two)
+        # Of other shapes are operations that only happen to have one name.
+        if one.shape == two.shape and one.dtype == two.dtype and not _alike(one, two):
+            return str(name.partition(":")[0])
+    return ""
+
+
+def _names(graph: Any, prefix: str = "") -> list[str]:
+    """Values of the operations with one result; those inside a call before what it gives."""
+    from yobx.tensorflow.graph_walk import function_graph
+
+    names = []
+    for operation in graph.get_operations():
+        if operation.type in CALLS:
+            body = function_graph(graph, operation.get_attr("f").name)
+            names += _names(body, f"{prefix}{operation.name}/")
+        if len(operation.outputs) == 1 and operation.outputs[0].dtype.is_numpy_compatible:
+            names.append(f"{prefix}{operation.outputs[0].name}")
+    return names
+
+
+def _alike(one: NDArray[Any], two: NDArray[Any]) -> bool:
+    """Whether two results are the same but for rounding."""
+    if one.dtype.kind not in "fc":
+        return bool(np.array_equal(one, two))
+    return bool(np.allclose(one, two, rtol=1e-4, atol=1e-6, equal_nan=True))
 
 
 def dtype_of(graph: Any, name: str) -> str:

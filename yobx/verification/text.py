@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from yobx.verification.findings import RANDOM, UNDECIDED, Findings, Outcome, OutputReport
-from yobx.words import counted, printable
+from yobx.verification.findings import RANDOM, UNDECIDED, Cause, Findings, Outcome, OutputReport
+from yobx.words import counted, hint_apart, printable
 
 __all__ = ["render"]
 
@@ -35,7 +35,7 @@ def render(report: Findings) -> str:
     Returns:
         Lines of at most about 120 characters, without colour.
     """
-    lines = [_headline(report)]
+    lines = [_headline(report), *_cause_lines(report)]
     failed = [p for p in report.phases if p.outcome is Outcome.FAILED]
     for phase in failed:
         wrong = any(output.failed for output in report.outputs)
@@ -43,7 +43,7 @@ def render(report: Findings) -> str:
             continue  # told below, output by output
         shown = phase.messages[:_MOST_ROWS]
         for i, message in enumerate(shown):
-            lines.append(_row(phase.name if i == 0 else "", message))
+            lines += _message_lines(phase.name if i == 0 else "", message, report.cause)
         if len(phase.messages) > len(shown):
             lines.append(_row("", f"… and {len(phase.messages) - len(shown)} more"))
     lines += _output_lines(report)
@@ -63,6 +63,24 @@ def _row(label: str, text: str) -> str:
     return f" {label:<{_WIDTH}}{text}" if len(label) < _WIDTH else f" {label} {text}"
 
 
+def _cause_lines(report: Findings) -> list[str]:
+    """What is behind the failure comes before what is seen of it."""
+    cause = report.cause
+    if cause is None or report.passed:
+        return []
+    lines = [_row("cause", cause.text)]
+    return [*lines, _row("hint", cause.hint)] if cause.hint else lines
+
+
+def _message_lines(label: str, message: str, cause: Cause | None) -> list[str]:
+    """A message, and what it says to try in a line of its own, unless that is told already."""
+    said, hint = hint_apart(message)
+    lines = [_row(label, said)] if said or not hint else []
+    if cause is not None and cause.hint and cause.hint.lower() in hint.lower():
+        return lines
+    return [*lines, _row("hint", hint)] if hint else lines
+
+
 def _headline(report: Findings) -> str:
     framework = f" ({report.framework})" if report.framework else ""
     what = f"model {report.model_name}{framework}"
@@ -79,6 +97,8 @@ def _headline(report: Findings) -> str:
     if report.internal:
         return f"yobx: INTERNAL ERROR in the phase {report.failed_phase} — {what}, {how}"
     headline = _HEADLINES.get(report.failed_phase, "nothing was compared, so nothing is proven")
+    if report.cause is not None:
+        return f"yobx: {report.cause.title} — {what}, {how}"
     if any(p.error_type == "ArgumentError" for p in report.phases if p.name == report.failed_phase):
         headline = "an argument is wrong"
     elif report.failed_phase == "values" and not any(output.failed for output in report.outputs):

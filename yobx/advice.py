@@ -1,0 +1,56 @@
+"""What to write in place of what a framework refuses, in its own words. Nothing is loaded here."""
+
+from __future__ import annotations
+
+import linecache
+import re
+import traceback
+
+__all__ = ["SIZES_OF_A_RUN", "hint_of", "sizes_of_a_run", "without_colours"]
+
+#: What to write in a model of TensorFlow or Keras where a size is needed that a run decides.
+SIZES_OF_A_RUN = "tf.shape(x)[0], or keras.ops.shape(x)[0] in Keras, in place of x.shape[0]"
+
+_SIZES = {
+    "tensorflow": SIZES_OF_A_RUN,
+    "keras": "keras.ops.shape(x)[0] in place of x.shape[0]",
+    "jax": "x.shape[0] itself, which stays symbolic while JAX traces, in place of int(x.shape[0]) "
+    "or a size of an example",
+}
+# What switches colours on a terminal. Keras and TensorFlow write it, terminal or not.
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+_NONE = re.compile(r"\bNone(Type)?\b")
+# What Keras writes after what went wrong: shapes of arguments, with their sizes of None.
+_ARGUMENTS = "Arguments received by"
+
+
+def sizes_of_a_run(framework: str) -> str:
+    """What to write where a size is needed that a run decides, or ``""``.
+
+    Args:
+        framework: ``keras``, ``tensorflow`` or ``jax``; others have no words of their own.
+    """
+    return _SIZES.get(framework, "")
+
+
+def without_colours(text: str) -> str:
+    """A message without what switches colours on a terminal."""
+    return _COLOUR.sub("", text)
+
+
+def hint_of(error: BaseException) -> str:
+    """What to try where a model of Keras was built and a size of it was None, or ``""``.
+
+    Args:
+        error: What code of the user raised.
+    """
+    said = without_colours(str(error)).partition(_ARGUMENTS)[0]
+    if not isinstance(error, (TypeError, ValueError)) or not _NONE.search(said):
+        return ""
+    if type(error).__module__ != "builtins" or "Exception encountered when calling" not in said:
+        return ""
+    frames = traceback.extract_tb(error.__traceback__)
+    lines = (linecache.getline(frame.filename, frame.lineno or 0) for frame in frames)
+    if not any(".shape" in line for line in lines):
+        return ""
+    return f"a dynamic size is None in x.shape: write {_SIZES['keras']}"

@@ -1,0 +1,57 @@
+"""Whether a function that fails with symbolic sizes works with numbers, and what to write then."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from yobx.advice import sizes_of_a_run
+from yobx.places import line_that_raised
+
+__all__ = ["needed_numbers"]
+
+
+def needed_numbers(
+    trace: Callable[..., Any],
+    arrays: Sequence[tuple[Sequence[Any], Any]],
+    shapes: Sequence[Sequence[int | str]],
+    error: BaseException | None,
+) -> dict[str, str]:
+    """What is wrong and what to write where a function can be traced if its sizes are numbers.
+
+    Args:
+        trace: Traces it on abstract arrays.
+        arrays: Shape and dtype of each argument, as it was given.
+        shapes: Its sizes in the failed trace, with the names of those that are symbolic.
+        error: What the function raised.
+
+    Returns:
+        ``sizes`` and ``hint`` of a `TraceError`; nothing where it fails for another reason.
+    """
+    import jax
+
+    numbers = {
+        name: size if isinstance(size, int) else 2
+        for shape, (sizes, _) in zip(shapes, arrays, strict=True)
+        for name, size in zip(shape, sizes, strict=True)
+        if isinstance(name, str)
+    }
+    specs = [
+        jax.ShapeDtypeStruct(tuple(numbers.get(str(n), n) for n in shape), dtype)
+        for shape, (_, dtype) in zip(shapes, arrays, strict=True)
+    ]
+    traced = False
+    with contextlib.suppress(Exception):  # it fails for another reason, which is told already
+        trace(*specs)
+        traced = True
+    if not traced or not numbers or not all(map(str.isidentifier, numbers)):
+        return {}
+    line = line_that_raised(error) if error is not None else ""
+    are = "is a number" if len(numbers) == 1 else "are numbers"
+    why = f"it can be traced where {', '.join(numbers)} {are}, but a dynamic size is symbolic"
+    fix = "or fix the size with {} for that input in dynamic_shapes"
+    return {
+        "sizes": f"{why}{f', at {line}' * bool(line)}",
+        "hint": f"write {sizes_of_a_run('jax')}; {fix}",
+    }
