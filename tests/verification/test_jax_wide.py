@@ -93,6 +93,14 @@ def test_what_overflows_is_infinite() -> None:
     assert wide[1] == 0.0
 
 
+def test_float16_may_have_the_range_of_float32() -> None:
+    x = np.array([1.0, 300.0, 6e4], np.float16)
+    traced = jax.make_jaxpr(lambda x: (x * x) * (x * x) * (x * x) * (x * x) * x)(x)
+    (wide,), _ = run_in_float64(traced, [x], in_range=True)
+    np.testing.assert_allclose(wide[:2], x[:2].astype(np.float64) ** 9, rtol=1e-15)
+    assert np.isinf(wide[2])
+
+
 def test_bits_are_those_of_the_type() -> None:
     (bits, after), kept = wide_of(lambda x: (x.view(jnp.int32), jnp.nextafter(x, x + 1)), X)
     np.testing.assert_array_equal(bits, X.view(np.int32))

@@ -118,6 +118,15 @@ def test_what_overflows_is_infinite() -> None:
     assert wide[2] == 0.0
 
 
+def test_float16_may_have_the_range_of_float32() -> None:
+    x = np.array([1.0, 300.0, 6e4], np.float16)
+    function = tf.function(lambda x: x * x * x * x * x * x * x * x * x)
+    graph = function.get_concrete_function(x).graph
+    ((wide,), _) = run_graph(graph, [tf.constant(x)], wide=True, in_range=True)
+    np.testing.assert_allclose(wide[:2], x[:2].astype(np.float64) ** 9, rtol=1e-15)
+    assert np.isinf(wide[2])
+
+
 def test_bits_are_those_of_the_type() -> None:
     (bits, after), _, kept = both(lambda x: (tf.bitcast(x, tf.int32), tf.math.nextafter(x, 9e9)), X)
     np.testing.assert_array_equal(bits, X.view(np.int32))
@@ -337,3 +346,26 @@ def test_rounding_that_is_meant_is_no_fault_of_the_source(
             traced, arrays, dynamic_shapes={}, extra_converters=given, localize=False
         )
         assert report.failed_phase == phase, report.text()
+
+
+def _quotients(x: Any) -> Any:
+    """A softmax that overflows in float16."""
+    return tf.exp(x) / tf.reduce_sum(tf.exp(x), -1, keepdims=True)
+
+
+def test_what_overflows_in_float16_is_told_of_the_source() -> None:
+    x = np.array([[1.0, 2.0, 1.5], [11.5, 12.0, 11.25], [-1.0, 3.0, 0.0]], np.float16)
+    function = tf.function(_quotients)
+    assert np.isnan(function(x).numpy()).any()
+    report = check_conversion(function, (x,), dynamic_shapes=({},))
+    assert report.passed, report.text()
+    assert "leaves the range of float16" in report.text()
+
+    def cut_off(g: Any, sts: Any, outputs: list[str], op: Any) -> Any:
+        least = g.op.Min(op.inputs[0].name, np.array(11.5, np.float16))
+        return g.op.Exp(least, outputs=outputs[:1])
+
+    report = check_conversion(
+        function, (x,), dynamic_shapes=({},), extra_converters={"Exp": cut_off}, localize=False
+    )
+    assert report.failed_phase == "values", report.text()

@@ -105,6 +105,48 @@ def test_what_the_trace_gives_step_by_step_is_acquitted() -> None:
     assert _judged(F32[::-1].copy() * np.float32(1.1), found) is None
 
 
+LOST = np.array([1.0, np.nan, np.inf, 4.0], np.float16)
+WITHIN = np.array([1.0, 2.0, 3e5, 4.0], np.float64)
+
+
+@pytest.mark.parametrize("base", ["the source", "rounded steps", "float64"])
+def test_what_leaves_the_range_of_float16_is_asked_in_that_of_float32(base: str) -> None:
+    with np.errstate(over="ignore"):
+        got = WITHIN.astype(np.float16)
+    want, others = LOST.copy(), np.where(np.isnan(LOST), 7.0, LOST)
+    if base != "the source":
+        want[0] += np.float16(2e-2 if base == "rounded steps" else 4e-3)
+    wide = others if base == "float64" else others * 2
+    found = WideRun(
+        [lambda: [want]],
+        [wide],
+        (),
+        [others if base == "rounded steps" else wide],
+        lambda: [WITHIN],
+    )
+    (report,) = _judged(got, found, want, "nan")
+    assert report.outcome is Outcome.WARNING
+    assert "leaves the range of float16 on its way to 2 elements" in report.notes[-1]
+
+
+def _in_range(got: Any, within: Any = WITHIN, want: Any = LOST) -> Any:
+    found = WideRun([lambda: [want]], [WITHIN], (), [WITHIN], lambda: [within])
+    with np.errstate(over="ignore"):
+        return _judged(np.asarray(got, np.float16), found, np.asarray(want), "nan")
+
+
+def test_what_leaves_its_range_acquits_nothing_else() -> None:
+    assert _in_range(WITHIN)
+    assert _in_range([1.0, 2.1, 3e5, 4.0]) is None  # another number
+    assert _in_range([1.0, 2.0, 3.0, 4.0]) is None  # infinite by itself
+    assert _in_range([1.0, np.inf, np.inf, 4.0]) is None
+    assert _in_range([1.1, 2.0, 3e5, 4.0]) is None  # beside it
+    assert _in_range([np.inf, 2.0, 3e5, 4.0]) is None  # where the source is finite
+    assert _in_range(WITHIN, WITHIN[:3]) is None
+    assert _in_range(WITHIN, want=LOST.astype(np.float32)) is None  # of more range
+    assert _judged(WITHIN, WideRun([lambda: [LOST]], [WITHIN]), LOST, "nan") is None
+
+
 @pytest.mark.parametrize("category", ["nan", "inf", "zero sign", "dtype", "shape", "undecided"])
 def test_only_values_are_asked_about(category: str) -> None:
     assert _judged(F32, WideRun([lambda: [OFF]], [EXACT]), category=category) is None

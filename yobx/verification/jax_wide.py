@@ -27,14 +27,15 @@ _FOREIGN = frozenset({"call_exported", "ffi_call", "io_callback", "pure_callback
 
 @dataclass
 class _Mode:
-    """Whether results are rounded to their types; primitives that ran in types of their own."""
+    """How results are treated; primitives that ran in types of their own."""
 
     rounded: bool
+    in_range: bool
     kept: dict[str, None] = field(default_factory=dict)
 
 
 def run_in_float64(
-    closed: Any, arrays: Sequence[Any], *, rounded: bool = False
+    closed: Any, arrays: Sequence[Any], *, rounded: bool = False, in_range: bool = False
 ) -> tuple[list[Any], tuple[str, ...]]:
     """Evaluates equations.
 
@@ -42,6 +43,7 @@ def run_in_float64(
         closed: What `jax.make_jaxpr` made of a function.
         arrays: Its inputs, one by one.
         rounded: Whether each result is rounded to its own type.
+        in_range: Whether results of float16 have the range of float32.
 
     Returns:
         Outputs in float64 and complex128, and names of the primitives that ran in their own types
@@ -49,7 +51,7 @@ def run_in_float64(
     """
     import jax
 
-    mode = _Mode(rounded)
+    mode = _Mode(rounded, in_range)
 
     def function(*given: Any) -> list[Any]:
         return _run(closed.jaxpr, closed.consts, given, mode)
@@ -151,6 +153,7 @@ def _result(value: Any, aval: Any, mode: _Mode) -> Any:
         return value.astype(own).astype(kind)
     if kind.kind == "c":
         return value
+    own = np.dtype(np.float32) if mode.in_range and np.dtype(own) == np.float16 else own
     beyond = jnp.isinf(value.astype(own))
     return jnp.where(beyond, jnp.copysign(jnp.inf, value), value)
 

@@ -220,7 +220,10 @@ class JaxSource:
         def step_by_step() -> list[Any]:
             return list(map(_as_array, run_equations(traced, leaves, lambda step: step.outputs)))
 
-        return WideRun((compiled, step_by_step), wide, kept, rounded)
+        def in_range() -> list[Any]:
+            return run_in_float64(traced, leaves, in_range=True)[0]
+
+        return WideRun((compiled, step_by_step), wide, kept, rounded, in_range)
 
     def _flat(
         self, args: tuple[Any, ...], options: Mapping[str, Any]

@@ -183,9 +183,11 @@ class TensorFlowSource:
         def optimised() -> list[Any]:
             return _arrays(function(*leaves))
 
-        return WideRun(
-            (step_by_step, optimised), _flat(function, wide), kept, _flat(function, rounded)
-        )
+        def in_range() -> list[Any]:
+            return _flat(function, run_graph(function.graph, inputs, wide=True, in_range=True)[0])
+
+        own, steps = (step_by_step, optimised), _flat(function, rounded)
+        return WideRun(own, _flat(function, wide), kept, steps, in_range)
 
     def narrow_values(
         self, args: tuple[Any, ...], options: Mapping[str, Any], values: Mapping[str, str]

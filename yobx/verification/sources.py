@@ -207,12 +207,14 @@ class WideRun:
         kept: Operations that ran in their own types here too, since they have no others.
         rounded: Outputs in float64 where each result on the way is rounded to its own type: what
             is off is the operations alone. Empty where that cannot be had.
+        in_range: Gives outputs as `wide` does, where float16 has the range of float32.
     """
 
     own: Sequence[Callable[[], Sequence[Any]]]
     wide: Sequence[Any]
     kept: tuple[str, ...] = ()
     rounded: Sequence[Any] = ()
+    in_range: Callable[[], Sequence[Any]] | None = None
 
 
 @runtime_checkable

@@ -80,6 +80,7 @@ def run_graph(
     *,
     wide: bool,
     rounded: bool = False,
+    in_range: bool = False,
     watch: Watcher | None = None,
 ) -> tuple[list[Any], tuple[str, ...]]:
     """Runs a graph.
@@ -89,6 +90,7 @@ def run_graph(
         inputs: Eager tensors for all its inputs, captured ones too.
         wide: Whether floats of fewer bits are computed in float64.
         rounded: Whether each result is then rounded to its own type.
+        in_range: Whether results of float16 have the range of float32.
         watch: Sees every operation but calls, loops and branches, and gives what to go on with.
 
     Returns:
@@ -98,7 +100,7 @@ def run_graph(
     Raises:
         NotRunError: If an operation cannot be run.
     """
-    walk = _Walk(wide, rounded, watch)
+    walk = _Walk(wide, rounded, in_range, watch)
     return walk.run(graph, inputs), tuple(walk.kept)
 
 
@@ -108,6 +110,7 @@ class _Walk:
 
     wide: bool
     rounded: bool
+    in_range: bool = False
     watch: Watcher | None = None
     kept: dict[str, None] = field(default_factory=dict)
     _turns: dict[Any, int] = field(default_factory=dict)
@@ -142,6 +145,8 @@ class _Walk:
             return tf.cast(narrow, kind)
         if kind.is_complex:
             return value
+        if self.in_range and tensor.dtype == tf.float16:
+            narrow = tf.cast(value, tf.float32)
         beyond = tf.math.is_inf(narrow)
         if not bool(tf.reduce_any(beyond)):
             return value
