@@ -45,6 +45,20 @@ def test_inputs_of_different_shapes_given_by_name() -> None:
     agree(to_onnx(swapped), [model([A, data(5, 2)])], A, data(5, 2))
 
 
+@pytest.mark.parametrize("args", [(A, B), ([A, B],), ({"a": A, "b": B},)])
+def test_functional_with_keywords(args: Any) -> None:
+    """Keyword arguments change neither the names of the inputs nor what they are held to."""
+    model, still = _two_inputs(), {"training": False}
+    assert names_of(to_onnx(model, args, kwargs=still)) == (["a", "b"], ["total", "h"])
+    dynamic = {"a": {0: "n"}, "b": {0: "n"}}
+    onx = to_onnx(model, args, kwargs=still, dynamic_shapes=dynamic)
+    agree(onx, model([A, B]), A, B)
+    with pytest.raises(ArgumentError, match=r"the input 'b', which takes float32\[\?, 3\]"):
+        to_onnx(model, (A, data(5, 2)), kwargs=still)
+    masked = to_onnx(model, args, kwargs={"mask": [np.ones(5, bool), None]})
+    assert names_of(masked)[0] == ["a", "b", "mask.0"]
+
+
 def test_functional_with_dicts() -> None:
     q, c = keras.Input((3,), name="q"), keras.Input((3,), name="c")
     out = {"z": keras.layers.Add()([q, c]), "d": keras.layers.Dense(2)(q)}

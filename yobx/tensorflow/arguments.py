@@ -69,6 +69,11 @@ class CallArguments:
     kwargs: dict[str, Any]
     leaves: tuple[InputLeaf, ...]
 
+    @property
+    def positional(self) -> tuple[InputLeaf, ...]:
+        """The tensors among the positional arguments, which come first."""
+        return tuple(leaf for leaf in self.leaves if leaf.path[0] == "args")
+
     def fill(self, tensors: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Puts one value for each of :attr:`leaves` into the call.
 

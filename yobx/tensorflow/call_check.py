@@ -72,14 +72,14 @@ def _declared_of(call: CallArguments, source: ModelSource) -> list[Declared | No
     if source.own_paths is not None:
         by_path = dict(zip(source.own_paths, source.declared or (), strict=True))
         return [by_path.get(path) for path in paths_by_parameter(source.signature_of, call)]
-    if source.declared is None or len(call.leaves) != len(source.declared):
+    given = call.leaves if source.concrete is not None else call.positional
+    if source.declared is None or len(given) != len(source.declared):
         return [None] * len(call.leaves)
+    others: list[Declared | None] = [None] * (len(call.leaves) - len(given))
     by_name = {item.name: item for item in source.declared}
-    if {leaf.path[-1] for leaf in call.leaves} == by_name.keys():
-        return [by_name[leaf.path[-1]] for leaf in call.leaves]
-    if call.kwargs and source.concrete is None:
-        return [None] * len(call.leaves)
-    return list(source.declared)
+    if {leaf.path[-1] for leaf in given} == by_name.keys():
+        return [*(by_name[leaf.path[-1]] for leaf in given), *others]
+    return [*source.declared, *others]
 
 
 def _with_leaves(call: CallArguments, leaves: Sequence[InputLeaf]) -> CallArguments:

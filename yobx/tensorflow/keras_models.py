@@ -171,11 +171,12 @@ def _own_arguments(model: Any, declared: tuple[Declared, ...] | None) -> CallArg
 def _input_names(
     model: Any, declared: tuple[Declared, ...] | None, call: CallArguments
 ) -> list[str] | None:
-    if declared is None or len(call.leaves) != len(declared) or call.kwargs:
+    if declared is None or len(call.positional) != len(declared):
         return None
-    if any(isinstance(label, str) for leaf in call.leaves for label in leaf.path[1:]):
+    if any(isinstance(label, str) for leaf in call.positional for label in leaf.path[1:]):
         return None
-    return [item.name for item in declared]
+    keywords = [path_text(leaf.path[1:]) for leaf in call.leaves[len(declared) :]]
+    return [*(item.name for item in declared), *keywords]
 
 
 def _output_names(model: Any, outputs: Any) -> list[str] | None:
