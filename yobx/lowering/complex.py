@@ -131,7 +131,18 @@ def fft(
 
 
 def fit_axis(g: GraphBuilder, x: str, axis: int, size: Dim, tail: int) -> str:
-    """Cut or pad with zeros ``axis`` (negative, before ``tail`` more axes) to ``size``."""
+    """Cut or pad with zeros ``axis`` (negative, before ``tail`` more axes) to ``size``.
+
+    Args:
+        g: The builder.
+        x: The tensor.
+        axis: The axis, negative.
+        size: The size that is wanted.
+        tail: Number of axes after those that `axis` counts.
+
+    Returns:
+        The tensor with that size.
+    """
     rank = g.get_rank(x) or 0
     place = rank - tail + axis
     wanted = join_dims(g, [size])
@@ -146,7 +157,16 @@ def fit_axis(g: GraphBuilder, x: str, axis: int, size: Dim, tail: int) -> str:
 
 
 def rfft(g: GraphBuilder, x: str, sizes: Sequence[Dim]) -> str:
-    """Emit the one-sided transform of a real tensor over its last ``len(sizes)`` axes."""
+    """Emit the one-sided transform of a real tensor over its last ``len(sizes)`` axes.
+
+    Args:
+        g: The builder.
+        x: Real numbers.
+        sizes: Sizes of the transform; axes of other sizes are cut or padded with zeros.
+
+    Returns:
+        Pairs; the last axis has ``size // 2 + 1`` elements.
+    """
     for i, size in enumerate(sizes):
         x = fit_axis(g, x, i - len(sizes), size, 0)
     axes = [-i for i in range(1, len(sizes) + 1)]
@@ -169,7 +189,16 @@ def _one_sided(g: GraphBuilder, x: str, size: Dim, kind: TensorType) -> str:
 
 
 def irfft(g: GraphBuilder, x: str, sizes: Sequence[Dim]) -> str:
-    """Emit the real tensor whose one-sided transform over the last axes is ``x``."""
+    """Emit the real tensor whose one-sided transform over the last axes is ``x``.
+
+    Args:
+        g: The builder.
+        x: Pairs, the first half of a spectrum.
+        sizes: Sizes of the axes of the result.
+
+    Returns:
+        Real numbers with these sizes.
+    """
     last = sizes[-1]
     one, two = np.array([1], np.int64), np.array([2], np.int64)
     length = join_dims(g, [last])

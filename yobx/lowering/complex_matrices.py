@@ -91,7 +91,16 @@ def _interleaved(g: GraphBuilder, x: Pair, n: Size) -> str:
 
 
 def complex_cholesky(g: GraphBuilder, a: Pair, n: Size) -> Pair:
-    """Return the lower triangular ``l`` with ``l @ l.H = a``, `(*b, n, n)`, of its lower half."""
+    """Return the lower triangular ``l`` with ``l @ l.H = a``, `(*b, n, n)`, of its lower half.
+
+    Args:
+        g: The builder.
+        a: Hermitian positive definite matrices `(*b, n, n)`, of which the lower half is read.
+        n: Their size.
+
+    Returns:
+        The factors, `(*b, n, n)`.
+    """
     rows = numbered(g, n)
 
     def turn(b: GraphBuilder, j: str, states: list[str]) -> tuple[list[str], list[str]]:
@@ -130,7 +139,19 @@ def _every_second(g: GraphBuilder, x: str, axis: int) -> Pair:
 def complex_triangular_solution(
     g: GraphBuilder, a: Pair, b: Pair, n: Size, *, lower: bool, unit: bool
 ) -> Pair:
-    """Return ``x`` with ``a @ x = b`` for triangular `(*b, n, n)`."""
+    """Return ``x`` with ``a @ x = b`` for triangular `(*b, n, n)`.
+
+    Args:
+        g: The builder.
+        a: Matrices `(*b, n, n)`.
+        b: Right-hand sides `(*b, n, k)`.
+        n: Their size.
+        lower: Which triangle is read.
+        unit: Whether its diagonal is taken for ones.
+
+    Returns:
+        The solution, `(*b, n, k)`.
+    """
     here = on_diagonal(g, n)
     if not unit:
         diagonal = [
@@ -195,7 +216,17 @@ def complex_lu(
 
 
 def complex_householder(g: GraphBuilder, a: Pair, m: Size, n: Size) -> tuple[Pair, Pair]:
-    """Return R with the Householder vectors below its diagonal, and their factors."""
+    """Return R with the Householder vectors below its diagonal, and their factors.
+
+    Args:
+        g: The builder.
+        a: Matrices `(*b, m, n)`.
+        m: Number of rows.
+        n: Number of columns.
+
+    Returns:
+        Both, `(*b, m, n)` and `(*b, min(m, n))` (Golub and Van Loan, 5.2).
+    """
     rows, columns = numbered(g, m), numbered(g, n)
 
     def turn(b: GraphBuilder, j: str, states: list[str]) -> tuple[list[str], list[str]]:

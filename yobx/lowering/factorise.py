@@ -65,7 +65,16 @@ def _last(*axes: int) -> np.ndarray[Any, Any]:
 
 
 def column_of(g: GraphBuilder, a: str, j: str) -> str:
-    """Return column ``j`` of each matrix `(*b, m, n)`, `(*b, m)`."""
+    """Return column ``j`` of each matrix `(*b, m, n)`, `(*b, m)`.
+
+    Args:
+        g: The builder.
+        a: The matrices.
+        j: Number of the column, an int64 scalar.
+
+    Returns:
+        The columns, of the dtype of `a`.
+    """
     return str(g.op.Gather(a, j, axis=-1))
 
 
@@ -89,7 +98,16 @@ def least_size(g: GraphBuilder, m: Size, n: Size) -> Size:
 
 
 def identity_matrix(g: GraphBuilder, sizes: tuple[Size, Size], zero: np.ndarray[Any, Any]) -> Any:
-    """Return ones on the diagonal and ``zero`` elsewhere: an array if the sizes are known."""
+    """Return ones on the diagonal and ``zero`` elsewhere: an array if the sizes are known.
+
+    Args:
+        g: The builder.
+        sizes: Numbers of rows and columns.
+        zero: Zero of the dtype that is wanted.
+
+    Returns:
+        A matrix of these sizes, an array or the name of a value.
+    """
     m, n = sizes
     if isinstance(m, int) and isinstance(n, int):
         return np.eye(m, n, dtype=zero.dtype)
@@ -147,7 +165,16 @@ def of_batch(g: GraphBuilder, a: str, rows: str, count: Size) -> str:
 
 
 def reversed_order(g: GraphBuilder, x: str, axes: tuple[int, ...]) -> str:
-    """Reverse the order along axes counted from the end."""
+    """Reverse the order along axes counted from the end.
+
+    Args:
+        g: The builder.
+        x: A tensor of any dtype.
+        axes: The axes, negative.
+
+    Returns:
+        A tensor of the same shape.
+    """
     steps = np.full(len(axes), -1, dtype=np.int64)
     ends = np.full(len(axes), np.iinfo(np.int64).min, dtype=np.int64)
     return str(g.op.Slice(x, steps, ends, _last(*axes), steps))
@@ -156,7 +183,19 @@ def reversed_order(g: GraphBuilder, x: str, axes: tuple[int, ...]) -> str:
 def triangular_solution(
     g: GraphBuilder, a: str, b: str, n: Size, *, lower: bool, unit: bool = False
 ) -> str:
-    """Emit ``x`` with ``a @ x = b`` for triangular `(*b, n, n)`; the rest of ``a`` is not read."""
+    """Emit ``x`` with ``a @ x = b`` for triangular `(*b, n, n)`; the rest of ``a`` is not read.
+
+    Args:
+        g: The builder.
+        a: Matrices `(*b, n, n)`.
+        b: Right-hand sides `(*b, n, k)`.
+        n: Their size.
+        lower: Which triangle is read.
+        unit: Whether its diagonal is taken for ones, and is not read.
+
+    Returns:
+        The solution, `(*b, n, k)`, by substitution; of a singular matrix infinite or NaN.
+    """
     if lower:
         return forward_substitution(g, a, b, n, unit=unit)
     turned = reversed_order(g, a, (-2, -1)), reversed_order(g, b, (-2,))
@@ -164,7 +203,18 @@ def triangular_solution(
 
 
 def forward_substitution(g: GraphBuilder, a: str, b: str, n: Size, *, unit: bool) -> str:
-    """Emit the solution for a lower triangle, ``unit``: with ones on its diagonal."""
+    """Emit the solution for a lower triangle, ``unit``: with ones on its diagonal.
+
+    Args:
+        g: The builder.
+        a: Matrices `(*b, n, n)`, whose lower triangle is read.
+        b: Right-hand sides `(*b, n, k)`.
+        n: Their size.
+        unit: Whether the diagonal is taken for ones, and is not read.
+
+    Returns:
+        The solution, `(*b, n, k)`.
+    """
     rows, zero = numbered(g, n), const(g, a, 0)
 
     def turn(c: GraphBuilder, i: str, states: list[str]) -> tuple[list[str], list[str]]:
@@ -181,7 +231,18 @@ def forward_substitution(g: GraphBuilder, a: str, b: str, n: Size, *, unit: bool
 
 
 def lu(g: GraphBuilder, a: str, m: Size, n: Size) -> LuFactors:
-    """Emit the LU factors of `(*b, m, n)`; a column without a pivot is left alone."""
+    """Emit the LU factors of `(*b, m, n)`; a column without a pivot is left alone.
+
+    Args:
+        g: The builder.
+        a: Matrices `(*b, m, n)`, floats.
+        m: Number of rows.
+        n: Number of columns.
+
+    Returns:
+        The factors in one matrix, with the order of the rows: elimination with partial pivoting
+        (Golub and Van Loan, 3.4).
+    """
     rows, columns = numbered(g, m), numbered(g, n)
     upright = upright_numbers(g, rows)
     zero, one = const(g, a, 0), const(g, a, 1)
@@ -212,7 +273,18 @@ def lu(g: GraphBuilder, a: str, m: Size, n: Size) -> LuFactors:
 
 
 def swap_rows(b: GraphBuilder, a: str, j: str, place: str, rows: Any) -> str:
-    """Exchange rows ``j`` and ``place`` (one per batch, shape `(..., 1)`)."""
+    """Exchange rows ``j`` and ``place`` (one per batch, shape `(..., 1)`).
+
+    Args:
+        b: Builder of the body of a loop.
+        a: Matrices `(*b, m, n)`.
+        j: A row, int64.
+        place: Another one of each matrix.
+        rows: Numbers of all rows, `(m,)`.
+
+    Returns:
+        The matrices with these rows exchanged.
+    """
     index = b.op.Where(b.op.Equal(rows, place), j, rows)
     index = b.op.Where(b.op.Equal(rows, j), place, index)
     spread = b.op.Expand(unsqueezed(b, index, -1), b.op.Shape(a))

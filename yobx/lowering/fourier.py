@@ -36,7 +36,17 @@ _LAST, _FIRST = np.array([-1], np.int64), np.array([0], np.int64)
 
 
 def onnx_dft(g: GraphBuilder, x: str, axis: int, **flags: Any) -> str:
-    """Emit ``DFT`` over one axis, counted from the end and before the pairs."""
+    """Emit ``DFT`` over one axis, counted from the end and before the pairs.
+
+    Args:
+        g: The builder.
+        x: Pairs, or one number in the place of a pair, `(..., 2)` or `(..., 1)`.
+        axis: The axis, negative, with that of the pairs not counted.
+        **flags: Attributes of the operator: ``inverse``, ``onesided``.
+
+    Returns:
+        The transform, of the dtype of `x`.
+    """
     wide = g.op.Unsqueeze(x, _FIRST)
     place = (g.get_rank(wide) or 0) - 1 + axis
     if g.opset("") >= 20:
@@ -47,7 +57,19 @@ def onnx_dft(g: GraphBuilder, x: str, axis: int, **flags: Any) -> str:
 
 
 def matrix_transform(g: GraphBuilder, x: str, axis: int, size: int, *, inverse: bool) -> str:
-    """Emit the transform of pairs over one axis, counted from the end and before the pairs."""
+    """Emit the transform of pairs over one axis, counted from the end and before the pairs.
+
+    Args:
+        g: The builder.
+        x: Pairs, `(..., 2)`, float64.
+        axis: The axis.
+        size: Its size.
+        inverse: Whether the inverse is meant, which is divided by `size`.
+
+    Returns:
+        The transform, of the shape and dtype of `x`: a product with the matrix of all powers of a
+        root of one.
+    """
     roots = _roots(np.outer(np.arange(size), np.arange(size)), size)
     if inverse:
         roots = np.conj(roots) / size
@@ -64,7 +86,16 @@ def matrix_transform(g: GraphBuilder, x: str, axis: int, size: int, *, inverse: 
 
 
 def one_sided(g: GraphBuilder, x: str, size: int) -> str:
-    """Emit the first half of the transform of a real tensor over its last axis, as pairs."""
+    """Emit the first half of the transform of a real tensor over its last axis, as pairs.
+
+    Args:
+        g: The builder.
+        x: Real numbers, `(..., size)`, float64.
+        size: Size of the last axis.
+
+    Returns:
+        The first ``size // 2 + 1`` elements, `(..., size // 2 + 1, 2)`.
+    """
     half = size // 2 + 1
     roots = _roots(np.outer(np.arange(size), np.arange(half)), size)
     flat = g.op.MatMul(x, _pairs(roots).reshape(size, 2 * half))
@@ -73,7 +104,16 @@ def one_sided(g: GraphBuilder, x: str, size: int) -> str:
 
 
 def one_sided_inverse(g: GraphBuilder, x: str, size: int) -> str:
-    """Emit the real tensor of ``size`` whose transform begins with these pairs."""
+    """Emit the real tensor of ``size`` whose transform begins with these pairs.
+
+    Args:
+        g: The builder.
+        x: Pairs, `(..., size // 2 + 1, 2)`, float64.
+        size: Size of the result.
+
+    Returns:
+        The tensor, `(..., size)`.
+    """
     half = size // 2 + 1
     roots = np.conj(_roots(np.outer(np.arange(half), np.arange(size)), size)) / size
     weight = np.full((half, 1), 2.0)  # elements that the other half mirrors count twice
@@ -121,7 +161,19 @@ def _own_mirror(g: GraphBuilder, size: Dim, place: int, count: int) -> str | NDA
 
 
 def chirp_transform(g: GraphBuilder, x: str, axis: int, size: int, *, inverse: bool) -> str:
-    """Emit the transform of pairs over one axis by three of a power of two."""
+    """Emit the transform of pairs over one axis by three of a power of two.
+
+    Args:
+        g: The builder.
+        x: Pairs, `(..., 2)`, float64.
+        axis: The axis.
+        size: Its size.
+        inverse: Whether the inverse is meant, which is divided by `size`.
+
+    Returns:
+        The transform, of the shape and dtype of `x` (Bluestein, A linear filtering approach to the
+        computation of the discrete Fourier transform, 1970).
+    """
     chirp = _roots(np.arange(size) ** 2, 2 * size)
     if inverse:
         chirp = np.conj(chirp)

@@ -58,7 +58,15 @@ def _unbatched(g: GraphBuilder, x: str, batch: str, tail: int) -> str:
 
 
 def identity_like(g: GraphBuilder, x: str) -> str:
-    """Return the unit matrices of the shape of `(*b, n, n)`."""
+    """Return the unit matrices of the shape of `(*b, n, n)`.
+
+    Args:
+        g: The builder.
+        x: Square matrices, floats.
+
+    Returns:
+        As many unit matrices, of the same shape and dtype.
+    """
     size = g.op.Squeeze(g.op.Shape(x, start=-1))
     unit = g.op.Equal(row_minus_column(g, size, size), np.array(0, np.int64))
     return str(g.op.Expand(g.op.Where(unit, const(g, x, 1), const(g, x, 0)), g.op.Shape(x)))
@@ -142,12 +150,29 @@ def _eliminate_column(
 
 
 def solve(g: GraphBuilder, a: str, b: str) -> str:
-    """Return ``x`` with ``a @ x = b``."""
+    """Return ``x`` with ``a @ x = b``.
+
+    Args:
+        g: The builder.
+        a: Square matrices `(*b, n, n)`, floats.
+        b: Right-hand sides `(*b, n, k)` of the same dtype.
+
+    Returns:
+        The solution, `(*b, n, k)`, by elimination with partial pivoting.
+    """
     return eliminate(g, a, b).solution
 
 
 def cholesky(g: GraphBuilder, a: str) -> str:
-    """Return the lower triangular ``l`` with ``l @ l.T = a``, column by column."""
+    """Return the lower triangular ``l`` with ``l @ l.T = a``, column by column.
+
+    Args:
+        g: The builder.
+        a: Symmetric positive definite matrices `(*b, n, n)`, floats.
+
+    Returns:
+        The factors, of the shape and dtype of `a` (Golub and Van Loan, 4.2).
+    """
     matrix, batch = _batched(g, a)
     dtype = g.get_type(a)
     start = g.op.Mul(matrix, const(g, a, 0))

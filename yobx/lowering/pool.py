@@ -37,7 +37,17 @@ def _fixed(pairs: Pairs) -> list[tuple[int, int]] | None:
 
 
 def window_slices(g: GraphBuilder, x: str, window: Window, first_axis: int = 2) -> list[str]:
-    """Return one strided slice per window element; spatial axes begin at ``first_axis``."""
+    """Return one strided slice per window element; spatial axes begin at ``first_axis``.
+
+    Args:
+        g: The builder.
+        x: A tensor whose spatial axes are padded already.
+        window: Sizes, strides and dilations.
+        first_axis: The first spatial axis.
+
+    Returns:
+        Names of slices of the shape of the result, in row-major order of the window.
+    """
     n = len(window.kernel)
     axes = np.arange(first_axis, first_axis + n, dtype=np.int64)
     steps = np.array(window.strides, np.int64)
@@ -60,7 +70,19 @@ def max_pool(
     outputs: list[str] | None = None,
     name: str | None = None,
 ) -> str:
-    """Emit the largest element of each window; padding never wins."""
+    """Emit the largest element of each window; padding never wins.
+
+    Args:
+        g: The builder.
+        x: Tensor `(n, c, *spatial)` of any real dtype.
+        window: Sizes, strides and dilations.
+        pairs: Padding at the begin and at the end of each spatial axis.
+        outputs: Name of the result.
+        name: Name of its node.
+
+    Returns:
+        The maxima, of the dtype of `x`.
+    """
     dtype = g.get_type(x)
     fixed = _fixed(pairs)
     if widened("MaxPool", g.opset(""), "T", dtype_name(dtype)) is None:
@@ -87,6 +109,15 @@ def max_pool_carrying_nan(g: GraphBuilder, x: str, window: Window, pairs: Pairs)
     The pooling of onnxruntime passes over some NaN. That of means does not: it is asked of a
     tensor that is NaN where ``x`` is, and 0 elsewhere, and what it says is taken off, which also
     leaves a negative zero as it is.
+
+    Args:
+        g: The builder.
+        x: Floats `(n, c, *spatial)`.
+        window: Sizes, strides and dilations.
+        pairs: Padding at the begin and at the end of each spatial axis.
+
+    Returns:
+        The maxima, of the dtype of `x`.
     """
     pooled = max_pool(g, x, window, pairs)
     opset, dtype = g.opset(""), g.get_type(x)
@@ -128,7 +159,19 @@ def average_pool(
     outputs: list[str] | None = None,
     name: str | None = None,
 ) -> str:
-    """Emit the mean of each window over the elements that exist."""
+    """Emit the mean of each window over the elements that exist.
+
+    Args:
+        g: The builder.
+        x: Floats `(n, c, *spatial)`.
+        window: Sizes, strides and dilations.
+        pairs: Padding at the begin and at the end of each spatial axis, which is not counted.
+        outputs: Name of the result.
+        name: Name of its node.
+
+    Returns:
+        The means, of the dtype of `x`.
+    """
     fixed = _fixed(pairs)
     halves = ("float16", "bfloat16")
     dtype = g.get_type(x)

@@ -56,7 +56,15 @@ def scale_of(axis: Axis) -> np.float32:
 
 
 def area_weights(axis: Axis) -> npt.NDArray[np.float32]:
-    """Return the weights of an average over the area that each output element covers."""
+    """Return the weights of an average over the area that each output element covers.
+
+    Args:
+        axis: Sizes of the input and of the output.
+
+    Returns:
+        Weights, float32, one row an element of the output and one column one of the input; rows add
+        up to one.
+    """
     scale = scale_of(axis)
     weights = np.zeros((axis.wanted, axis.size), F)
     for row in range(axis.wanted):
@@ -77,7 +85,15 @@ _TABLE = 1024
 
 
 def cubic_table(a: float) -> npt.NDArray[np.float32]:
-    """Return the table of Keys' kernel that TensorFlow looks its weights up in."""
+    """Return the table of Keys' kernel that TensorFlow looks its weights up in.
+
+    Args:
+        a: Parameter of the kernel (Keys, Cubic convolution interpolation for digital image
+            processing, 1981).
+
+    Returns:
+        Pairs of values, as many as TensorFlow has, float32.
+    """
     x = np.arange(_TABLE + 1) / _TABLE
     near = ((a + 2) * x - (a + 3)) * x * x + 1
     far_x = x + 1.0
@@ -86,7 +102,14 @@ def cubic_table(a: float) -> npt.NDArray[np.float32]:
 
 
 def cubic_weights(axis: Axis) -> npt.NDArray[np.float32]:
-    """Return bicubic weights: ``a`` is -0.5 with half-pixel centres, else -0.75."""
+    """Return bicubic weights: ``a`` is -0.5 with half-pixel centres, else -0.75.
+
+    Args:
+        axis: Sizes of the input and of the output.
+
+    Returns:
+        Weights, float32, one row an element of the output and one column one of the input.
+    """
     scale = scale_of(axis)
     table = cubic_table(-0.5 if axis.half_pixel else -0.75)
     weights = np.zeros((axis.wanted, axis.size), F)
@@ -114,7 +137,19 @@ def cubic_weights(axis: Axis) -> npt.NDArray[np.float32]:
 def kernel_weights(
     size: int, wanted: int, scale: float, translate: float, *, kernel: str, antialias: bool
 ) -> npt.NDArray[np.float32]:
-    """Return the weights of TensorFlow's ``ScaleAndTranslate`` for one axis."""
+    """Return the weights of TensorFlow's ``ScaleAndTranslate`` for one axis.
+
+    Args:
+        size: Size of the input.
+        wanted: Size of the output.
+        scale: How much larger the output is.
+        translate: How far it is moved, in its own elements.
+        kernel: Name of the kernel, as TensorFlow has it.
+        antialias: Whether the kernel is widened where the output is smaller.
+
+    Returns:
+        Weights, float32, one row an element of the output and one column one of the input.
+    """
     radius, function = _KERNELS[kernel]
     inverse = F(1) / F(scale)
     shift = -inverse * F(translate)
@@ -200,6 +235,18 @@ def resample(
     outputs: list[str] | None = None,
     name: str | None = None,
 ) -> str:
-    """Emit `(n, h, w, c)` resized by weights `(h2, h)` and `(w2, w)`, float32."""
+    """Emit `(n, h, w, c)` resized by weights `(h2, h)` and `(w2, w)`, float32.
+
+    Args:
+        g: The builder.
+        x: Images `(n, h, w, c)`, float32.
+        rows: Weights `(h2, h)`, an array or the name of a value.
+        columns: Weights `(w2, w)`, the same.
+        outputs: Name of the result.
+        name: Name of its node.
+
+    Returns:
+        Images `(n, h2, w2, c)`, float32.
+    """
     tall = g.op.Einsum(x, rows, equation="nhwc,yh->nywc")
     return str(g.op.Einsum(tall, columns, equation="nywc,xw->nyxc", outputs=outputs, name=name))

@@ -16,7 +16,16 @@ __all__ = ["digamma", "erfinv", "i0e", "i1e", "lgamma", "ndtri", "polynomial"]
 
 
 def polynomial(g: GraphBuilder, x: str, coefficients: Sequence[float]) -> str:
-    """Emit a polynomial, highest power first, by Horner's rule."""
+    """Emit a polynomial, highest power first, by Horner's rule.
+
+    Args:
+        g: The builder.
+        x: Floats of any shape.
+        coefficients: At least two, that of the highest power first.
+
+    Returns:
+        The values, of the shape and dtype of `x`.
+    """
     value = g.op.Add(g.op.Mul(x, const(g, x, coefficients[0])), const(g, x, coefficients[1]))
     for coefficient in coefficients[2:]:
         value = g.op.Add(g.op.Mul(value, x), const(g, x, coefficient))
@@ -31,7 +40,17 @@ _OUTER = (-0.000200214257, 0.000100950558, 0.00134934322, -0.00367342844, 0.0057
 
 
 def erfinv(g: GraphBuilder, x: str) -> str:
-    """Emit the inverse of ``erf``; infinite at -1 and 1, NaN outside."""
+    """Emit the inverse of ``erf``; infinite at -1 and 1, NaN outside.
+
+    Args:
+        g: The builder.
+        x: Floats of any shape; 16 bits are computed in float32.
+
+    Returns:
+        The values, of the shape and dtype of `x`: two polynomials in ``-log((1 - x) (1 + x))``
+        after Giles (Approximating the erfinv function, 2010), which are those of float32 in float64
+        too.
+    """
     value = in_float32(g, x)
     one, zero = const(g, value, 1), const(g, value, 0)
     w = g.op.Neg(log1p(g, g.op.Neg(g.op.Mul(value, value))))
@@ -46,7 +65,15 @@ def erfinv(g: GraphBuilder, x: str) -> str:
 
 
 def ndtri(g: GraphBuilder, x: str) -> str:
-    """Emit the quantile of the normal distribution, ``sqrt(2) * erfinv(2 x - 1)``."""
+    """Emit the quantile of the normal distribution, ``sqrt(2) * erfinv(2 x - 1)``.
+
+    Args:
+        g: The builder.
+        x: Probabilities, floats of any shape; 16 bits are computed in float32.
+
+    Returns:
+        The quantiles, of the shape and dtype of `x`; infinite at 0 and 1, NaN outside.
+    """
     value = in_float32(g, x)
     one = const(g, value, 1)
     centred = g.op.Sub(g.op.Add(value, value), one)
@@ -61,7 +88,16 @@ _LANCZOS = (0.99999999999980993, 676.5203681218851, -1259.1392167224028, 771.323
 
 
 def lgamma(g: GraphBuilder, x: str) -> str:
-    """Emit ``log(abs(gamma(x)))``, computed in float64."""
+    """Emit ``log(abs(gamma(x)))``, computed in float64.
+
+    Args:
+        g: The builder.
+        x: Floats of any shape.
+
+    Returns:
+        The values, of the shape and dtype of `x`: Lanczos' approximation (g = 7, nine terms),
+        reflected below 1/2; infinite at 0 and at negative whole numbers.
+    """
     value = cast(g, x, np.float64)
     half = const(g, value, 0.5)
     low = g.op.Less(value, half)
@@ -91,7 +127,16 @@ _BERNOULLI = (1 / 12, -1 / 120, 1 / 252, -1 / 240, 5 / 660, -691 / 32760, 1 / 12
 
 
 def digamma(g: GraphBuilder, x: str) -> str:
-    """Emit the derivative of ``lgamma``, computed in float64; NaN at its poles."""
+    """Emit the derivative of ``lgamma``, computed in float64; NaN at its poles.
+
+    Args:
+        g: The builder.
+        x: Floats of any shape.
+
+    Returns:
+        The values, of the shape and dtype of `x`: ten steps of the recurrence, then the asymptotic
+        series (Abramowitz and Stegun, 6.3.18), reflected for negative numbers.
+    """
     value = cast(g, x, np.float64)
     one = const(g, value, 1)
     low = g.op.LessOrEqual(value, const(g, value, 0))
@@ -151,10 +196,27 @@ def _bessel_e(g: GraphBuilder, x: str, order: int) -> str:
 
 
 def i0e(g: GraphBuilder, x: str) -> str:
-    """Emit the modified Bessel function of order 0 times ``exp(-abs(x))``, float64."""
+    """Emit the modified Bessel function of order 0 times ``exp(-abs(x))``, float64.
+
+    Args:
+        g: The builder.
+        x: Floats of any shape.
+
+    Returns:
+        The values, float64, of the shape of `x`: the power series near zero (Abramowitz and Stegun,
+        9.6.10), the asymptotic one (9.7.1) beyond.
+    """
     return _bessel_e(g, x, 0)
 
 
 def i1e(g: GraphBuilder, x: str) -> str:
-    """Emit the modified Bessel function of order 1 times ``exp(-abs(x))``, float64."""
+    """Emit the modified Bessel function of order 1 times ``exp(-abs(x))``, float64.
+
+    Args:
+        g: The builder.
+        x: Floats of any shape.
+
+    Returns:
+        The values, float64, of the shape of `x`, by the series of `i0e`; odd in `x`.
+    """
     return _bessel_e(g, x, 1)

@@ -91,7 +91,19 @@ def _gauss(count: int) -> tuple[Array, Array]:
 
 
 def igamma(g: GraphBuilder, a: str, x: str, *, upper: bool) -> str:
-    """Emit a regularised incomplete gamma function, lower (P) or upper (Q), in float64."""
+    """Emit a regularised incomplete gamma function, lower (P) or upper (Q), in float64.
+
+    Args:
+        g: The builder.
+        a: Parameter, floats.
+        x: Argument, floats; the two broadcast.
+        upper: Whether Q is meant.
+
+    Returns:
+        The values, float64: the power series where ``x < a + 1``, else the continued fraction by
+        Lentz' method (Numerical Recipes, 6.2), each one minus the other function where that is
+        asked for. NaN unless ``a > 0`` and ``x >= 0``.
+    """
     a, x = _together(g, a, x)
     valid = g.op.And(g.op.Greater(a, _ZERO), g.op.GreaterOrEqual(x, _ZERO))
     usable = g.op.And(valid, g.op.Less(x, _number(np.inf)))
@@ -165,7 +177,19 @@ def _not_zero(b: GraphBuilder, x: str) -> str:
 
 
 def betainc(g: GraphBuilder, a: str, b: str, x: str) -> str:
-    """Emit the regularised incomplete beta function in float64."""
+    """Emit the regularised incomplete beta function in float64.
+
+    Args:
+        g: The builder.
+        a: First parameter, floats.
+        b: Second parameter, floats.
+        x: Argument between 0 and 1, floats; the three broadcast.
+
+    Returns:
+        The values, float64: the continued fraction by Lentz' method, of ``1 - x`` with the
+        parameters exchanged where it converges faster (Numerical Recipes, 6.4). NaN for other
+        arguments.
+    """
     a, b, x = _together(g, a, b, x)
     positive = g.op.And(g.op.Greater(a, _ZERO), g.op.Greater(b, _ZERO))
     inside = g.op.And(g.op.GreaterOrEqual(x, _ZERO), g.op.LessOrEqual(x, _ONE))
@@ -221,7 +245,18 @@ _HEAD = 40
 
 
 def zeta(g: GraphBuilder, s: str, q: str) -> str:
-    """Emit Hurwitz' zeta function for ``q > -30`` by Euler and Maclaurin's sum, in float64."""
+    """Emit Hurwitz' zeta function for ``q > -30`` by Euler and Maclaurin's sum, in float64.
+
+    Args:
+        g: The builder.
+        s: Exponent, floats.
+        q: Shift, floats; the two broadcast.
+
+    Returns:
+        The values, float64: 40 terms and eight corrections with Bernoulli numbers (Abramowitz and
+        Stegun, 23.2). Infinite for ``s == 1``; NaN below, and for ``q <= -30`` that is no whole
+        number.
+    """
     s, q = _together(g, s, q)
     steps = np.arange(_HEAD, dtype=np.float64)
     shifted = g.op.Add(_spread(g, q), steps)
@@ -251,7 +286,17 @@ def zeta(g: GraphBuilder, s: str, q: str) -> str:
 
 
 def polygamma(g: GraphBuilder, n: str, x: str) -> str:
-    """Emit the derivatives of ``digamma`` in float64, by the zeta function."""
+    """Emit the derivatives of ``digamma`` in float64, by the zeta function.
+
+    Args:
+        g: The builder.
+        n: Order, whole numbers as floats.
+        x: Argument, floats; the two broadcast.
+
+    Returns:
+        The values, float64: ``(-1)**(n + 1) n! zeta(n + 1, x)`` (Abramowitz and Stegun, 6.4.10).
+        NaN for orders that are negative or no whole numbers.
+    """
     n, x = _together(g, n, x)
     following = g.op.Add(n, _ONE)
     parity = g.op.Mod(following, _number(2), fmod=1)
@@ -263,7 +308,17 @@ def polygamma(g: GraphBuilder, n: str, x: str) -> str:
 
 
 def spence(g: GraphBuilder, x: str) -> str:
-    """Emit Spence's function, the dilogarithm of ``1 - x``, in float64."""
+    """Emit Spence's function, the dilogarithm of ``1 - x``, in float64.
+
+    Args:
+        g: The builder.
+        x: Floats of any shape.
+
+    Returns:
+        The values, float64, of the shape of `x`: Gauss' quadrature of ``-log(t) / (t - 1)``, after
+        the argument is reflected or inverted to between 1/2 and 3/2.
+        NaN below 0.
+    """
     x = _double(g, x)
     large = g.op.Greater(x, _number(1.5))
     y = g.op.Where(large, g.op.Reciprocal(x), x)
@@ -288,7 +343,17 @@ def spence(g: GraphBuilder, x: str) -> str:
 
 
 def dawson(g: GraphBuilder, x: str) -> str:
-    """Emit Dawson's integral in float64, by Rybicki's sum."""
+    """Emit Dawson's integral in float64, by Rybicki's sum.
+
+    Args:
+        g: The builder.
+        x: Floats of any shape.
+
+    Returns:
+        The values, float64, of the shape of `x`: the exponentially exact sum of Rybicki (Numerical
+        Recipes, 6.10) with steps of 0.2, a continued product near zero, ``1 / (2 x)`` for huge
+        arguments.
+    """
     x = _double(g, x)
     step = 0.2
     huge = g.op.Greater(g.op.Abs(x), _number(1e8))
@@ -309,7 +374,16 @@ def dawson(g: GraphBuilder, x: str) -> str:
 
 
 def expint(g: GraphBuilder, x: str) -> str:
-    """Emit the exponential integral Ei for positive arguments in float64; NaN below zero."""
+    """Emit the exponential integral Ei for positive arguments in float64; NaN below zero.
+
+    Args:
+        g: The builder.
+        x: Floats of any shape.
+
+    Returns:
+        The values, float64, of the shape of `x`: the power series (Abramowitz and Stegun, 5.1.10)
+        up to 40, an asymptotic one beyond.
+    """
     x = _double(g, x)
     far = g.op.Greater(x, _number(40))
     near = g.op.Where(far, _ONE, x)
@@ -330,7 +404,17 @@ def expint(g: GraphBuilder, x: str) -> str:
 
 
 def fresnel(g: GraphBuilder, x: str, *, cosine: bool) -> str:
-    """Emit a Fresnel integral, of ``cos(pi t*t / 2)`` or the sine, in float64."""
+    """Emit a Fresnel integral, of ``cos(pi t*t / 2)`` or the sine, in float64.
+
+    Args:
+        g: The builder.
+        x: Floats of any shape.
+        cosine: Whether the integral of the cosine is meant.
+
+    Returns:
+        The values, float64, of the shape of `x`: Gauss' quadrature up to 6, the asymptotic series
+        of the auxiliary functions (Abramowitz and Stegun, 7.3) beyond.
+    """
     x = _double(g, x)
     size = g.op.Abs(x)
     edge = 6.0
@@ -370,7 +454,17 @@ def _auxiliary(g: GraphBuilder, inverse: str, first: int) -> str:
 
 
 def bessel_j(g: GraphBuilder, x: str, order: int) -> str:
-    """Emit the Bessel function of the first kind of order 0 or 1, in float64."""
+    """Emit the Bessel function of the first kind of order 0 or 1, in float64.
+
+    Args:
+        g: The builder.
+        x: Floats of any shape.
+        order: 0 or 1.
+
+    Returns:
+        The values, float64, of the shape of `x`: Bessel's integral (Abramowitz and Stegun, 9.1.21)
+        by 96 equal steps up to 25, Hankel's asymptotic form (9.2.5) beyond.
+    """
     x = _double(g, x)
     size = g.op.Abs(x)
     far = g.op.Greater(size, _number(25))
@@ -406,7 +500,17 @@ def _hankel(g: GraphBuilder, inverse: str, order: int) -> tuple[str, str]:
 
 
 def bessel_ke(g: GraphBuilder, x: str, order: int) -> str:
-    """Emit the modified Bessel function of the second kind times ``exp(x)``, in float64."""
+    """Emit the modified Bessel function of the second kind times ``exp(x)``, in float64.
+
+    Args:
+        g: The builder.
+        x: Floats of any shape.
+        order: 0 or 1.
+
+    Returns:
+        The values, float64, of the shape of `x`: quadrature of ``exp(-x (cosh(t) - 1)) cosh(n t)``
+        (Abramowitz and Stegun, 9.6.24). Infinite at 0 and below.
+    """
     x = _double(g, x)
     usable = g.op.And(g.op.Greater(x, _ZERO), g.op.Less(x, _number(np.inf)))
     positive = g.op.Where(usable, x, _ONE)
