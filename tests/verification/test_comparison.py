@@ -188,3 +188,31 @@ def test_a_constant_output_needs_no_allowance_to_agree(step, outcome):
     report = compare("y", got, want, Allowance("measured", wide, rms=float(wide[0])))
     assert report.outcome is outcome
     assert any(("fragile" if step == 1 else "not decidable") in note for note in report.notes)
+
+
+FLUSHED = np.array([0.0, 0.0, 1.0], np.float32)
+ONE = ulp_allowance("1 ULP", 1.0)
+
+
+@pytest.mark.parametrize("allowance", [ONE, loose(0.0)])
+def test_subnormal_numbers_may_be_zero_in_the_source(allowance):
+    report = compare("y", np.array([3e-45, -1.1e-38, 1.0], np.float32), FLUSHED, allowance)
+    assert not report.failed
+    assert "2 elements are subnormal, and zero in the source" in report.notes[0]
+    assert not compare("y", np.array([1e-309]), np.array([0.0]), allowance).failed
+
+
+@pytest.mark.parametrize(
+    ("got", "want", "allowance"),
+    [
+        ([1.2e-38, 0.0, 1.0], FLUSHED, ONE),  # a normal number
+        ([0.0, 0.0, 1.0], np.array([3e-39, 0.0, 1.0], np.float32), ONE),
+        ([1e-39, 0.0, 1.0], np.array([2e-39, 0.0, 1.0], np.float32), ONE),
+        ([3e-45, 0.0, 1.0], FLUSHED, ulp_allowance("exact", 0.0)),
+        ([3e-45, 0.0, 1.0], FLUSHED, EXACT),
+        ([3e-45, 0.0, 1.1], FLUSHED, ONE),
+        ([2e-7, 1.0], np.array([0.0, 1.0], np.float16), ONE),  # no subnormal of float32
+    ],
+)
+def test_nothing_else_is_flushed(got, want, allowance):
+    assert compare("y", np.asarray(got, want.dtype), want, allowance).failed

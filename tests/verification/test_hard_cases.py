@@ -347,3 +347,19 @@ def test_one_number_may_be_as_far_off_as_one_number_can_be(seed: int, shift: flo
         onx, (x,), reference=lambda x: function(x).numpy() + np.float32(shift), localize=False
     )
     assert report.passed == (shift == 0.0), report.text()
+
+
+def test_exponentials_below_the_range_of_float32() -> None:
+    """TensorFlow and JAX flush what is subnormal, onnxruntime keeps it."""
+    import tensorflow as tf
+
+    x = np.linspace(-105, -80, 77).astype(np.float32).reshape(11, 7)
+    right = check_conversion(tf.function(tf.exp), (x,))
+    assert right.passed, right.text()
+    wrong = {
+        "Exp": lambda g, sts, outputs, op: g.op.Mul(
+            g.op.Exp(op.inputs[0].name), np.float32(1.00001), outputs=outputs[:1]
+        )
+    }
+    told = check_conversion(tf.function(tf.exp), (x,), extra_converters=wrong, localize=False)
+    assert told.failed_phase == "values"
