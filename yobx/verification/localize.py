@@ -33,7 +33,7 @@ from yobx.verification.shape_proof import describe_node
 from yobx.verification.sources import Origin, Source, TracedSource
 from yobx.words import counted
 
-__all__ = ["OTHER_FUNCTION", "Evidence", "Located", "localize"]
+__all__ = ["OTHER_FUNCTION", "Evidence", "Located", "inner_values", "localize"]
 
 _MOST_NODES_ALONE = 400
 _UNSTABLE = (
@@ -114,6 +114,23 @@ def localize(evidence: Evidence, sensitivity: Sensitivity, output: str) -> Locat
         with Attempt():  # a line is a help, not a finding
             found.user_line = evidence.source.user_line(origin, evidence.args, evidence.options)
     return Located(found, reduced[0] if reduced else None, compared)
+
+
+def inner_values(evidence: Evidence, sensitivity: Sensitivity) -> dict[str, OutputReport]:
+    """Compares the values inside a model that both sides have.
+
+    Args:
+        evidence: A run.
+        sensitivity: Allowances of the model.
+
+    Returns:
+        Name -> what was found, but for results of the model.
+    """
+    everywhere = values_in_order(evidence.model)
+    names = [name for name in everywhere if name in evidence.values or name in evidence.turns]
+    theirs = _source_values(evidence, names, Localization())
+    compared = _compared(evidence, sensitivity, names, theirs)
+    return {name: one for name, one in compared.items() if name not in evidence.expected}
 
 
 def _look(

@@ -13,7 +13,12 @@ from yobx.verification.findings import UNDECIDED, Outcome, OutputReport
 from yobx.verification.phases import PhaseLog
 from yobx.verification.preparation import Prepared
 from yobx.verification.run_comparison import RunComparison
-from yobx.verification.second_looks import ask_as_written, ask_in_float64, ask_with_factors
+from yobx.verification.second_looks import (
+    ask_as_written,
+    ask_in_float64,
+    ask_whether_constant,
+    ask_with_factors,
+)
 
 __all__ = ["compare_values"]
 
@@ -52,6 +57,8 @@ def _look_again(found: RunComparison, phases: PhaseLog, *, acquits: bool) -> Non
     found.measure_again()
     if found.differs():
         ask_as_written(found, phases)
+    if found.differs():
+        ask_whether_constant(found, phases)
     if found.differs() and acquits:
         ask_in_float64(found, phases)
 

@@ -1,22 +1,28 @@
 """What may be right all the same: the source, asked in another way, when outputs of a run differ.
 
 Factors of a matrix are free in sign and order; an optimiser of graphs moves constants; a source may
-itself be off by rounding, which it is not in float64.
+itself be off by rounding, which it is not in float64, and may give the same whatever it is given.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from yobx.errors import InternalError
 from yobx.verification.arguments import as_pairs
 from yobx.verification.boundary import Attempt, one_line
+from yobx.verification.constants import constant_outputs, varied
+from yobx.verification.findings import UNDECIDED
+from yobx.verification.localize import inner_values
 from yobx.verification.phases import PhaseLog
 from yobx.verification.run_comparison import RunComparison
 from yobx.verification.sources import FactorSource, RewrittenSource, WideSource
+from yobx.verification.telling import evidence_of
 from yobx.verification.wide_source import judged, may_be_asked
 
-__all__ = ["ask_as_written", "ask_in_float64", "ask_with_factors"]
+__all__ = ["ask_as_written", "ask_in_float64", "ask_whether_constant", "ask_with_factors"]
 
 
 def ask_with_factors(found: RunComparison, phases: PhaseLog) -> None:
@@ -123,3 +129,30 @@ def ask_in_float64(found: RunComparison, phases: PhaseLog) -> None:
         phases.remark(f"the source could not be computed in float64: {reason}")
     if made is not None:
         found.reports = judged(found.reports, run, found.allowances, made) or found.reports
+
+
+def ask_whether_constant(found: RunComparison, phases: PhaseLog) -> None:
+    """Lets outputs pass that nothing but rounding moves, if the source in float64 says so.
+
+    They show nothing of the model, so the values inside have to agree.
+
+    Args:
+        found: A run, of which outputs that are not decidable may be such.
+        phases: Where remarks are written.
+    """
+    source, run, made = found.prepared.source, found.run, []
+    undecided = [r for r in found.reports if r.failed and r.category == UNDECIDED and not r.wrong]
+    if not undecided or not isinstance(source, WideSource):
+        return
+    inside = inner_values(evidence_of(found.prepared, run), found.prepared.sensitivity)
+    if not inside or any(r.failed and r.category != UNDECIDED for r in inside.values()):
+        return
+    options = found.prepared.options.conversion()
+    with Attempt() as attempt:
+        made = [source.run_in_float64(a, options) for a in (run.args, varied(run.args))]
+    if attempt.error is not None:
+        reason = one_line(attempt.error, 200)
+        phases.remark(f"the source could not be computed in float64: {reason}")
+    outputs = [[np.asarray(a) for a in one.wide] for one in made if one is not None]
+    if len(outputs) == 2:
+        constant_outputs(undecided, found, *outputs)

@@ -18,7 +18,7 @@ from yobx.verification.remarks import (
 )
 from yobx.words import counted
 
-__all__ = ["check_provenance", "look_for_first", "tell_of_drawing", "tell_of_graph"]
+__all__ = ["check_provenance", "evidence_of", "look_for_first", "tell_of_drawing", "tell_of_graph"]
 
 _EAGER = "the model itself is another function when it is called, see"
 
@@ -98,7 +98,27 @@ def look_for_first(prepared: Prepared, result: CheckResult, *, eager: bool) -> N
 def _localize(prepared: Prepared, result: CheckResult, wrong: OutputReport, *, eager: bool) -> None:
     runs = (r for r in result.runs if r.binding.describe() == wrong.binding)
     run = next(runs, result.runs[0])
-    evidence = Evidence(
+    evidence = evidence_of(prepared, run)
+    located = localize(evidence, prepared.sensitivity, wrong.name)
+    result.report.localization = found = located.found
+    if eager and found.verdict == "converter":
+        found.verdict = "source"
+        told = "the cause" if result.report.cause is not None else "the note"
+        found.reason = found.reason.replace(OTHER_FUNCTION, f"{_EAGER} {told}")
+    result.reduced, result.compared = located.reduced, located.compared
+
+
+def evidence_of(prepared: Prepared, run: BindingRun) -> Evidence:
+    """A run as those need it who look at values inside.
+
+    Args:
+        prepared: The converted model.
+        run: The run.
+
+    Returns:
+        The arrays and the model.
+    """
+    return Evidence(
         model=prepared.observed,
         source=prepared.source,
         args=run.args,
@@ -111,13 +131,6 @@ def _localize(prepared: Prepared, result: CheckResult, wrong: OutputReport, *, e
         turns=run.turns,
         inner=prepared.inner[0] if prepared.inner is not None else None,
     )
-    located = localize(evidence, prepared.sensitivity, wrong.name)
-    result.report.localization = found = located.found
-    if eager and found.verdict == "converter":
-        found.verdict = "source"
-        told = "the cause" if result.report.cause is not None else "the note"
-        found.reason = found.reason.replace(OTHER_FUNCTION, f"{_EAGER} {told}")
-    result.reduced, result.compared = located.reduced, located.compared
 
 
 def check_provenance(prepared: Prepared, phases: PhaseLog) -> None:

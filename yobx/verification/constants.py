@@ -1,0 +1,100 @@
+"""Outputs that are the same whatever goes in, as the mean of a softmax: rounding alone moves them.
+
+No comparison with the source can show more of such an output than that it is that constant. What is
+not decidable is another one: a number that depends on the input, of which rounding hides how. The
+source in float64 tells them apart. It is run for other inputs too, and where what it gives moves by
+a hundredth of the allowance at most, nothing is hidden.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import onnx
+from numpy.typing import NDArray
+
+from yobx.verification.arguments import fill, tensors_of
+from yobx.verification.comparison import Allowance, compare
+from yobx.verification.dtypes import is_complex, is_float, widen
+from yobx.verification.error_classes import node_class
+from yobx.verification.findings import UNDECIDED, Outcome, OutputReport
+from yobx.verification.magnitudes import magnitude
+from yobx.verification.run_comparison import RunComparison
+from yobx.verification.tolerances import Tolerances
+
+__all__ = ["constant_outputs", "varied"]
+
+
+def varied(args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The same arguments with other floats, of the same signs."""
+    rng = np.random.default_rng(0)
+    arrays = []
+    for array in map(np.asarray, tensors_of(args)):
+        changes = is_float(array.dtype) and not is_complex(array.dtype)
+        factors = rng.uniform(0.5, 1.5, array.shape) if changes else None
+        arrays.append(array if factors is None else (widen(array) * factors).astype(array.dtype))
+    return tuple(fill(args, arrays))
+
+
+def constant_outputs(
+    undecided: Sequence[OutputReport],
+    found: RunComparison,
+    exact: Sequence[NDArray[Any]],
+    moved: Sequence[NDArray[Any]],
+) -> None:
+    """Turns what is constant into warnings.
+
+    Args:
+        undecided: Reports of outputs of which rounding hides all that they vary.
+        found: The run.
+        exact: Outputs of the source in float64.
+        moved: The same for other inputs.
+    """
+    run, tolerances = found.run, found.prepared.sensitivity.tolerances
+    names = list(run.actual)
+    for report in undecided:
+        place, allowance = names.index(report.name), found.allowances[report.name]
+        got, want = run.actual[report.name], run.expected_by_name[report.name]
+        if not max(len(exact), len(moved)) == len(names) == min(len(exact), len(moved)):
+            return
+        truth, other = exact[place], moved[place]
+        if allowance.absolute is None or not truth.shape == other.shape == want.shape:
+            continue
+        allowed = float(np.median(allowance.absolute))
+        terms = _terms(found.prepared.model, report.name, run.values, tolerances)
+        size = max(terms, float(np.abs(truth).max(initial=0.0)))
+        still = np.abs(other - truth).max(initial=0.0) <= tolerances.weak * allowed
+        sides = all(_agrees(report.name, side, truth, allowance) for side in (got, want))
+        if still and sides and allowed <= tolerances.weak * size:
+            report.outcome, report.category = Outcome.WARNING, ""
+            report.notes.append(
+                "constant up to rounding: in float64 the source gives the same for other inputs; "
+                "both sides agree with that, and so do the values inside that can be compared"
+            )
+
+
+def _agrees(name: str, side: Any, truth: NDArray[Any], allowance: Allowance) -> bool:
+    report = compare(name, side, truth.astype(side.dtype), allowance)
+    return not report.failed or (report.category == UNDECIDED and not report.wrong)
+
+
+def _terms(
+    model: onnx.ModelProto, name: str, values: Mapping[str, Any], tolerances: Tolerances
+) -> float:
+    """How large the numbers are that cancel in a result: operands of the sums before it."""
+    producers = {o: node for node in model.graph.node for o in node.output if o}
+    waiting, seen, largest = [name], {name}, 0.0
+    while waiting:
+        node = producers.get(waiting.pop())
+        if node is None:
+            continue
+        read = [x for x in node.input if x and x not in seen]
+        if node_class(node, tolerances) == "contraction":
+            known = [values[x] for x in read if isinstance(values.get(x), np.ndarray)]
+            largest = max(largest, *(magnitude(a) for a in known if is_float(a.dtype)), 0.0)
+            continue
+        seen.update(read)
+        waiting += read
+    return largest
