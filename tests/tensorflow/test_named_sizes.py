@@ -38,6 +38,12 @@ FUNCTIONS: list[tuple[str, Function, list[int | str]]] = [
     ("from two", lambda x: tf.range(2.0, tf.cast(size(x, 1), tf.float32), 3.0), ["n//3"]),
     ("arange", lambda x: keras.ops.arange(size(x, 1), dtype="float32")[None] * x, ["b", "n"]),
     ("summed", lambda x: tf.scan(lambda a, r: a + r, tf.transpose(x))[0], ["b"]),
+    ("quantiles", lambda x: keras.ops.quantile(x[:, :4], [0.1, 0.9], axis=1), [2, "b"]),
+    (
+        "ones beside the sizes",
+        lambda x: tf.reshape(x, tf.pad(tf.shape(x), [[1, 2]], constant_values=1)),
+        [1, "b", "n", 1, 1],
+    ),
     ("one hot", lambda x: tf.one_hot(tf.argmax(x, -1), size(x, 1)), ["b", "n"]),
 ]
 MODELS: list[tuple[str, Callable[[], Any], tuple[Any, ...], list[int | str]]] = [

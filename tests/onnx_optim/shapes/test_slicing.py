@@ -110,6 +110,18 @@ def test_pad(check, runtime_input):
     check("Pad", [runtime_input(["n+3", 5]), ints(1, 1, 1, 1)], mode="reflect")
 
 
+def test_pad_of_a_value(check):
+    (found,) = check("Pad", [ints(5, 6), ints(1, 2), np.array(9)])
+    assert found.constant.tolist() == [9, 5, 6, 9, 9]
+    (found,) = check("Pad", [ints(5, 6).astype(np.int32), ints(0, 1)])
+    assert found.constant.tolist() == [5, 6, 0]
+    assert found.constant.dtype == np.int32
+    (found,) = check("Pad", [ints(5, 6, 7), ints(-1, 1)])
+    assert found.constant is None
+    (found,) = check("Pad", [ints(5, 6, 7), ints(1, 1)], mode="reflect")
+    assert found.constant is None
+
+
 def test_center_crop_pad(check, runtime_input):
     check("CenterCropPad", [runtime_input(["n", 3]), ints(4, 2)])
     (found,) = check("CenterCropPad", [runtime_input(["n", 3, "m"]), ints(4)], axes=[2])

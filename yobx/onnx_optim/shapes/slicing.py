@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from yobx.onnx_optim.node_view import NodeView
 from yobx.onnx_optim.optim_dim import OptimDim
+from yobx.onnx_optim.optim_shape import OptimShape
 from yobx.onnx_optim.optim_tensor import OptimTensor
 from yobx.onnx_optim.shapes._common import (
     ONE,
@@ -18,7 +23,8 @@ from yobx.onnx_optim.shapes._common import (
     register,
     tensor,
 )
-from yobx.onnx_optim.shapes._values import Element, elements, fold, vector
+from yobx.onnx_optim.shapes._values import MAX_ELEMENTS, Element, elements, fold, vector
+from yobx.onnx_optim.tensor_type import TensorType
 
 __all__ = ["slice_size"]
 
@@ -217,6 +223,28 @@ def _pad_amounts(node: NodeView) -> Sequence[Element] | None:
     return None if listed is None else [OptimDim(value) for value in listed]
 
 
+def _padded_values(
+    node: NodeView, item: OptimTensor, amounts: Sequence[Element]
+) -> OptimTensor | None:
+    """Contents of a padded list, as of a shape to which ones are added; None if not known."""
+    counts = known_ints(amounts)
+    if len(node.inputs) < 2 or node.attr("mode", "constant") != "constant" or counts is None:
+        return None
+    few = len(counts) == 2 and min(counts) >= 0 and sum(counts) <= MAX_ELEMENTS
+    if item.dtype == TensorType.kString or not few:
+        return None
+    fill = argument(node, 2)
+    if fill is None:
+        fill = OptimTensor(item.dtype, OptimShape([1]), constant=np.zeros(1, int))
+
+    def padded(array: npt.NDArray[Any], value: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        before, after = (np.repeat(value.reshape(-1)[:1], count) for count in counts)
+        result = np.concatenate([before, array, after])
+        return result if result.dtype == object else result.astype(array.dtype)
+
+    return fold(item.dtype, padded, item, fill)
+
+
 @register("Pad")
 def pad(node: NodeView) -> OptimTensor:
     """Each size plus what is added before and after it; negative amounts crop."""
@@ -249,6 +277,10 @@ def pad(node: NodeView) -> OptimTensor:
             result[axis] = node.fresh(axis, "an amount of padding is not known")
         else:
             result[axis] = result[axis] + before + after
+    if len(dims) == 1 and known_ints(result) is not None:
+        contents = _padded_values(node, item, amounts)
+        if contents is not None:
+            return contents
     return tensor(item.dtype, result)
 
 
