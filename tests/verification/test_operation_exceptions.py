@@ -253,6 +253,45 @@ def test_operations_of_jax_are_its_primitives() -> None:
     assert operation_of(helper.make_node("Neg", ["x"], ["y"])) is None
 
 
+def _twice(seed: int, share: float = 0.0) -> Any:
+    """A check of atanh of atanh, where both are off; a share of the result may be as well."""
+
+    with jax.enable_x64(True):
+        x = jnp.asarray(np.random.default_rng(seed).uniform(-0.7, 0.7, (3, 5)))
+
+        def wrong(g: Any, op: Any) -> Any:
+            return g.op.Mul(op.inputs[0].compact, np.float64(1 + share))
+
+        return check_conversion(
+            lambda v: -jnp.arctanh(jnp.arctanh(v)),
+            (x,),
+            seed=seed,
+            localize=False,
+            extra_converters={"stablehlo.negate": lambda g, op: g.op.Neg(wrong(g, op))},
+        )
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_an_operation_of_an_operation_under_one_name_stack_is_another(seed: int) -> None:
+    report = _twice(seed)
+    assert report.passed, report.text()
+    assert _twice(seed, 1e-12).failed_phase == "values"
+
+
+def test_primitives_under_one_name_stack_are_told_apart() -> None:
+
+    from yobx.jax import to_onnx as of_jax
+
+    with jax.enable_x64(True):
+        x = jnp.zeros(3)
+        for function in (jnp.arctanh, jnp.log1p, jnp.sinh):
+            nodes = of_jax(lambda v, f=function: f(f(f(v))), (x,)).graph.node
+            met = [own.place for node in nodes if (own := operation_of(node)) is not None]
+            first, *others = dict.fromkeys(met)
+            assert others == [f"{first}#1", f"{first}#2"]
+            assert len(operation_results(nodes)) == 3
+
+
 def test_an_exception_is_told_of_its_source() -> None:
     model = to_onnx(tf.function(lambda v: tf.nn.elu(v)), (np.linspace(-1.0, 1.0, 8),))
     name = model.graph.output[0].name

@@ -6,6 +6,7 @@ converter is reported at once.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -131,6 +132,26 @@ class _Converters:
         self._extra = {k if "." in k else f"stablehlo.{k}": f for k, f in extra.items()}
         self._live: dict[ir.Block, list[ir.Operation]] = {}
         self.sizes: dict[GraphBuilder, dict[Any, list[Parts]]] = {}
+        self._met: Counter[str] = Counter()
+
+    def repeat(self, operation: ir.Operation, layer: str) -> str:
+        """Tells primitives under one name stack apart, where a primitive is one operation.
+
+        Args:
+            operation: An operation.
+            layer: Its name stack.
+
+        Returns:
+            How many there were before it, ``""`` for the first and where a primitive may be several
+            operations.
+        """
+        whole = operation.name == "stablehlo.composite" or (
+            operation.name == "stablehlo.log_plus_one" and layer.rpartition("/")[2] == "log1p"
+        )
+        if not whole:
+            return ""
+        self._met[layer] += 1
+        return str(self._met[layer] - 1 or "")
 
     def find(self, operation: ir.Operation) -> StablehloRegistration | None:
         """The registration that converts an operation."""
@@ -353,7 +374,8 @@ class Scope:
         _check_dtypes(registration, operation, layer)
         self._check_narrow(registration, operation, layer)
         short = operation.name.rpartition(".")[2]
-        with self.g.provenance(op=operation.name, name=short, layer=layer):
+        again = self.converters.repeat(operation, layer)
+        with self.g.provenance(op=operation.name, name=short, layer=layer, repeat=again):
             results = self._results(registration, operation)
         self._bind_all(operation, results)
         if key is not None:

@@ -44,13 +44,15 @@ def operation_of(node: onnx.NodeProto) -> Operation | None:
     """The operation of the source that a node came of.
 
     JAX lowers a primitive to several operations of StableHLO; all have its name stack, which ends
-    in the name of the primitive.
+    in the name of the primitive. Of primitives under one name stack, as in ``atanh(atanh(x))``, a
+    converter says which is which where each is one operation.
     """
     facts = facts_of(node)
     op, layer, name = (facts.get(key, "") for key in ("op", "layer", "name"))
     if op.startswith(_OF_JAX):
-        primitive = layer.rpartition("/")[2]
-        return Operation(primitive, layer) if primitive else None
+        primitive, again = layer.rpartition("/")[2], facts.get("repeat", "")
+        place = f"{layer}#{again}" if again else layer
+        return Operation(primitive, place) if primitive else None
     return Operation(op, name) if op and name else None
 
 
