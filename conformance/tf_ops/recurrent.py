@@ -22,6 +22,19 @@ def randomised(layer: Any, width: int = 3) -> Any:
     return layer
 
 
+class _MixedCell(keras.layers.LSTMCell):  # type: ignore[misc]
+    """An LSTM whose gates do not all have the same activation."""
+
+    def call(self, inputs: Any, states: Any, training: bool = False) -> Any:
+        """Return the new state twice, and the new cell."""
+        h, c = states
+        z = keras.ops.matmul(inputs, self.kernel) + keras.ops.matmul(h, self.recurrent_kernel)
+        i, f, g, o = keras.ops.split(z + self.bias, 4, axis=-1)
+        c = keras.ops.sigmoid(f) * c + keras.ops.relu(i) * keras.ops.tanh(g)
+        h = keras.ops.sigmoid(o) * keras.ops.tanh(c)
+        return h, [h, c]
+
+
 FUSED: dict[str, tuple[str, Any]] = {
     "lstm": ("LSTM", LAYERS.LSTM(5)),
     "lstm_all": ("LSTM", LAYERS.LSTM(5, return_sequences=True, return_state=True)),
@@ -48,6 +61,40 @@ FUSED: dict[str, tuple[str, Any]] = {
             LAYERS.GRU(3, return_sequences=True, use_bias=False), merge_mode="mul"
         ),
     ),
+    "rnn_relu": ("RNN", LAYERS.SimpleRNN(4, activation="relu")),
+    "rnn_leaky": ("RNN", LAYERS.SimpleRNN(4, activation="leaky_relu", return_sequences=True)),
+    "rnn_linear": ("RNN", LAYERS.SimpleRNN(4, activation=None, use_bias=False)),
+    "hard": ("LSTM", LAYERS.LSTM(4, recurrent_activation="hard_sigmoid")),
+    "relu": ("LSTM", LAYERS.LSTM(4, activation="relu", return_sequences=True)),
+    "linear_gates": ("LSTM", LAYERS.LSTM(4, activation=None, recurrent_activation="relu")),
+    "softsign": ("GRU", LAYERS.GRU(4, activation="softsign", recurrent_activation="tanh")),
+    "linear": ("GRU", LAYERS.GRU(4, activation=None)),
+    "reset_before": ("GRU", LAYERS.GRU(4, reset_after=False)),
+    "reset_before_all": (
+        "GRU",
+        LAYERS.GRU(
+            3,
+            activation="relu",
+            recurrent_activation="hard_sigmoid",
+            reset_after=False,
+            use_bias=False,
+            go_backwards=True,
+            return_sequences=True,
+            return_state=True,
+        ),
+    ),
+    "both_ways_activations": (
+        "LSTM",
+        LAYERS.Bidirectional(
+            LAYERS.LSTM(
+                3, activation="softsign", recurrent_activation="hard_sigmoid", return_sequences=True
+            )
+        ),
+    ),
+    "both_ways_reset_before": (
+        "GRU",
+        LAYERS.Bidirectional(LAYERS.GRU(3, activation="relu", reset_after=False)),
+    ),
     "both_ways_last": ("LSTM", LAYERS.Bidirectional(LAYERS.LSTM(3), merge_mode="ave")),
 }
 #: Two layers that one node cannot be.
@@ -67,11 +114,10 @@ APART: dict[str, tuple[str, Any]] = {
     ),
 }
 LOOPS: dict[str, Any] = {
-    "reset_before": LAYERS.GRU(4, reset_after=False),
-    "hard": LAYERS.LSTM(4, recurrent_activation="hard_sigmoid"),
-    "relu": LAYERS.LSTM(4, activation="relu"),
-    "rnn_relu": LAYERS.SimpleRNN(4, activation="relu"),
-    "linear": LAYERS.GRU(4, activation=None),
+    "rnn_elu": LAYERS.SimpleRNN(4, activation="elu"),
+    "softplus": LAYERS.LSTM(4, activation="softplus"),
+    "gelu": LAYERS.GRU(4, activation="gelu"),
+    "mixed_gates": LAYERS.RNN(_MixedCell(4)),
 }
 
 

@@ -23,6 +23,9 @@ __all__ = ["merge_directions"]
 #: Names of the inputs that are weights, and both values.
 _Weights = list[tuple[str, Array, Array]]
 _KINDS = ("LSTM", "GRU", "RNN")
+_SHARED = ("hidden_size", "linear_before_reset")
+#: Lists that hold the entries of one direction, then those of the other.
+_PER_DIRECTION = ("activations", "activation_alpha", "activation_beta")
 #: Time, directions, batch, units -> batch, time, directions, units.
 _BATCH_FIRST = [2, 0, 1, 3]
 
@@ -115,7 +118,7 @@ def _weights(forward: ir.Node, backward: ir.Node) -> _Weights | None:
         {k: v.value for k, v in node.attributes.items() if k != "direction"}
         for node in (forward, backward)
     ]
-    if both[0] != both[1] or not both[0].keys() <= {"hidden_size", "linear_before_reset"}:
+    if both[0] != both[1] or not both[0].keys() <= {*_SHARED, *_PER_DIRECTION}:
         return None
     found: _Weights = []
     for here, there in zip(forward.inputs[1:], backward.inputs[1:], strict=True):
@@ -147,7 +150,10 @@ def _merge(
         )
         for old, axis in zip(forward.outputs, (1, 0, 0), strict=False)
     ]
-    attributes = {k: v for k, v in forward.attributes.items() if k != "direction"}
+    attributes = {
+        k: ir.Attr(k, v.type, [*v.value, *v.value]) if k in _PER_DIRECTION else v
+        for k, v in forward.attributes.items()
+    }
     attributes["direction"] = ir.AttrString("direction", "bidirectional")
     node = ir.Node(
         "",

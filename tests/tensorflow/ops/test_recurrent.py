@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import onnx
+import onnxruntime
 import pytest
 import tensorflow as tf
 
@@ -42,6 +44,17 @@ def test_one_node_for_both_directions(name: str, dynamic: bool) -> None:
 def test_unlike_directions_stay_apart(name: str) -> None:
     kind, layer = APART[name]
     assert kinds(randomised(layer), dynamic=True).count(kind) == 2
+
+
+def test_activations_of_both_directions_are_said_twice() -> None:
+    _, layer = FUSED["both_ways_activations"]
+    function = tf.function(randomised(layer).__call__)
+    nodes = to_onnx(function, (np.zeros((2, 4, 3), np.float32),)).graph.node
+    node = next(n for n in nodes if n.op_type == "LSTM")
+    values = {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute}
+    assert values["activations"] == [b"HardSigmoid", b"Softsign", b"Softsign"] * 2
+    assert values["activation_alpha"] == pytest.approx([1 / 6] * 2)
+    assert values["activation_beta"] == [0.5] * 2
 
 
 def test_few_nodes_beside_it() -> None:
@@ -125,3 +138,30 @@ def test_nothing_to_read(name: str, n: int, t: int) -> None:
     assert rows.shape == (n, t, width)
     for state in states:
         np.testing.assert_array_equal(state, np.zeros((n, width), np.float32))
+
+
+@pytest.mark.parametrize("kind", ["LSTM", "GRU"])
+def test_onnxruntime_alone_hides_nan_in_gates(kind: str) -> None:
+    """A bare node with a NaN gives numbers: the documentation says so."""
+    gates = {"LSTM": 4, "GRU": 3}[kind]
+    rng = np.random.default_rng(0)
+    names = ["x", "w", "r"]
+    node = onnx.helper.make_node(kind, names, ["y"], hidden_size=2)
+    shapes = [(3, 1, 2), (1, 2 * gates, 2), (1, 2 * gates, 2)]
+    floats = onnx.TensorProto.FLOAT
+    graph = onnx.helper.make_graph(
+        [node],
+        "bare",
+        [
+            onnx.helper.make_tensor_value_info(n, floats, s)
+            for n, s in zip(names, shapes, strict=True)
+        ],
+        [onnx.helper.make_tensor_value_info("y", floats, None)],
+    )
+    model = onnx.helper.make_model(
+        graph, opset_imports=[onnx.helper.make_opsetid("", 21)], ir_version=10
+    )
+    feeds = {n: rng.normal(size=s).astype(np.float32) for n, s in zip(names, shapes, strict=True)}
+    feeds["x"][1, 0, 0] = np.nan
+    session = onnxruntime.InferenceSession(model.SerializeToString())
+    assert np.isfinite(session.run(None, feeds)[0]).all()

@@ -1,4 +1,4 @@
-"""Loops that are a recurrent layer with its usual activations: one ONNX node each.
+"""Loops that are a recurrent layer: one ONNX node each.
 
 What counts is the body of the ``While`` alone, operation by operation, not who wrote it. A body
 that does anything else, a mask for instance, does not match and stays a loop.
@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from yobx.tensorflow.ops._cell_activations import Activation, activated
 from yobx.tensorflow.ops._loop import LoopPlan, constant_of, input_index, origin
 
 __all__ = ["Recurrence", "match_recurrence"]
@@ -32,6 +33,8 @@ class Recurrence:
         kernel: Weights of the input, `(inputs, gates * units)`.
         recurrent: Weights of the state, `(units, gates * units)`.
         bias: Biases, `(gates * units,)`, or `(2, gates * units)` with one for each product.
+        activations: Of the gates, of what is new, and of what an LSTM shows; an RNN has one.
+        resets_before: Whether a GRU resets the state before its product with the weights.
     """
 
     kind: str
@@ -42,6 +45,8 @@ class Recurrence:
     kernel: int
     recurrent: int
     bias: int | None
+    activations: tuple[Activation, ...] = ()
+    resets_before: bool = False
 
 
 @dataclass(frozen=True)
@@ -112,8 +117,8 @@ class _Matcher:
         if getattr(term, "type", "") == "BiasAdd":
             bias = self.weight(term.inputs[1])
             return None if bias is None else {"bias": bias}
-        op = self.made_by(term, "MatMul")
-        if op is None or op.get_attr("transpose_a") or op.get_attr("transpose_b"):
+        op = self.product(term)
+        if op is None:
             return None
         weight = self.weight(op.inputs[1])
         if weight is None:
@@ -122,6 +127,13 @@ class _Matcher:
             return {"recurrent": weight}
         reading = self.reading(op.inputs[0])
         return None if reading is None else {"reading": reading, "kernel": weight}
+
+    def product(self, tensor: Any) -> Any:
+        """Return the operation that makes a value if it is a product of two matrices."""
+        op = self.made_by(tensor, "MatMul")
+        if op is None or op.get_attr("transpose_a") or op.get_attr("transpose_b"):
+            return None
+        return op
 
     def piece(self, tensor: Any, count: int) -> tuple[Any, int] | None:
         """Return whole and number if a value is one of ``count`` equal parts of the last axis."""
@@ -136,15 +148,18 @@ class _Matcher:
             return _sliced_piece(op, count)
         return None
 
-    def operands(self, tensor: Any, kind: str, *types: str) -> Any:
-        """Return the inputs of a product or sum, the first made by an operation of ``types``."""
-        op = self.made_by(tensor, *((kind,) if kind != "AddV2" else ("AddV2", "Add")))
-        if op is None:
+    def pairs(self, tensor: Any, *types: str) -> list[tuple[Any, Any]]:
+        """Return the operands of a sum or product both ways round, if an operation of ``types``."""
+        op = self.made_by(tensor, *types)
+        return [] if op is None else [tuple(op.inputs), tuple(reversed(op.inputs))]
+
+    def columns(self, tensor: Any, width: int) -> tuple[Any, int, int] | None:
+        """Return whole, begin and end if a value is some columns of a matrix of ``width``."""
+        op = self.made_by(tensor, "StridedSlice")
+        taken = None if op is None else _taken(op, width)
+        if op is None or taken is None or not len(taken):
             return None
-        for first, second in (op.inputs, reversed(op.inputs)):
-            if self.made_by(first, *types) is not None:
-                return first, second
-        return None
+        return origin(op.inputs[0]), int(taken[0]), int(taken[-1]) + 1
 
 
 def _channels_last(op: Any) -> bool:
@@ -153,11 +168,21 @@ def _channels_last(op: Any) -> bool:
 
 def _sliced_piece(op: Any, count: int) -> tuple[Any, int] | None:
     """Return which of ``count`` equal parts of the columns a slice of a matrix takes."""
+    width = op.inputs[0].shape[-1] if op.inputs[0].shape.rank == 2 else None
+    if not width or width % count:
+        return None
+    taken = _taken(op, width)
+    if taken is None or len(taken) != width // count or taken[0] % len(taken):
+        return None
+    return origin(op.inputs[0]), int(taken[0]) // len(taken)
+
+
+def _taken(op: Any, width: int) -> Any:
+    """Return the numbers of the neighbouring columns that a slice of a matrix takes, if it does."""
     import tensorflow as tf
 
-    width = op.inputs[0].shape[-1] if op.inputs[0].shape.rank == 2 else None
     bounds = [constant_of(t) for t in op.inputs[1:4]]
-    if not width or width % count or any(b is None for b in bounds):
+    if any(b is None for b in bounds):
         return None
     names = ("begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_axis_mask")
     masks = {name: op.get_attr(name) for name in names}
@@ -165,11 +190,9 @@ def _sliced_piece(op: Any, count: int) -> tuple[Any, int] | None:
     numbers = np.broadcast_to(np.arange(width), (2, width))
     with tf.init_scope():
         taken = tf.strided_slice(tf.constant(numbers), *bounds, **masks).numpy()
-    size = width // count
-    for i in range(count):
-        if np.array_equal(taken, numbers[:, i * size : (i + 1) * size]):
-            return origin(op.inputs[0]), i
-    return None
+    if taken.ndim != 2 or len(taken) != 2 or (np.diff(taken[0]) != 1).any():
+        return None
+    return taken[0]
 
 
 def match_recurrence(body: Any, plan: LoopPlan) -> Recurrence | None:
@@ -194,48 +217,55 @@ def _writes_only(body: Any, plan: LoopPlan, hidden: int) -> bool:
 
 
 def _match_one(m: _Matcher, hidden: int) -> Recurrence | None:
-    return _match_rnn(m, hidden) or _match_gru(m, hidden)
+    return _match_gru(m, hidden) or _match_rnn(m, hidden)
 
 
-def _layer(kind: str, hidden: int, cell: int | None, total: _Sum | None) -> Recurrence | None:
+def _layer(
+    kind: str,
+    hidden: int,
+    cell: int | None,
+    total: _Sum | None,
+    activations: tuple[Activation, ...],
+    *,
+    resets_before: bool = False,
+) -> Recurrence | None:
     if total is None or total.reading is None:
         return None
     if total.kernel is None or total.recurrent is None:
         return None
     items, counter = total.reading
-    return Recurrence(kind, items, counter, hidden, cell, total.kernel, total.recurrent, total.bias)
+    weights = total.kernel, total.recurrent, total.bias
+    return Recurrence(kind, items, counter, hidden, cell, *weights, activations, resets_before)
 
 
 def _match_rnn(m: _Matcher, hidden: int) -> Recurrence | None:
-    """``h = tanh(x W + h U + b)``."""
-    op = m.made_by(m.body.outputs[hidden], "Tanh")
-    return None if op is None else _layer("RNN", hidden, None, m.affine(op.inputs[0], hidden))
+    """``h = f(x W + h U + b)``."""
+    activation, inner = activated(m.body.outputs[hidden])
+    return _layer("RNN", hidden, None, m.affine(inner, hidden), (activation,))
 
 
-def _blends(m: _Matcher, state: int) -> Iterator[tuple[Any, Any]]:
-    """Yield the operands of both products if a state becomes ``sigmoid(.) * state + . * tanh(.)``.
-
-    The first of each pair is what the activation makes.
-    """
-    total = m.made_by(m.body.outputs[state], "AddV2", "Add")
-    for kept, fresh in () if total is None else (total.inputs, reversed(total.inputs)):
-        gate, candidate = m.operands(kept, "Mul", "Sigmoid"), m.operands(fresh, "Mul", "Tanh")
-        if gate is not None and candidate is not None and m.state(gate[1]) == state:
-            yield gate, candidate
+def _blends(m: _Matcher, state: int) -> Iterator[tuple[Any, tuple[Any, Any]]]:
+    """Yield ``a`` and ``(b, c)``, both ways round, if a state becomes ``a * state + b * c``."""
+    for kept, fresh in m.pairs(m.body.outputs[state], "AddV2", "Add"):
+        for gate, old in m.pairs(kept, "Mul"):
+            if m.state(old) == state:
+                for factors in m.pairs(fresh, "Mul"):
+                    yield gate, factors
 
 
 def _match_lstm(m: _Matcher, hidden: int, cell: int) -> Recurrence | None:
-    """``c = f c + i g`` and ``h = o tanh(c)``, the gates in the order i, f, g, o."""
-    product = m.operands(m.body.outputs[hidden], "Mul", "Tanh")
-    if product is None or origin(product[0].op.inputs[0]) is not origin(m.body.outputs[cell]):
-        return None
-    for forget, candidate in _blends(m, cell):
-        gates = [candidate[1], forget[0], candidate[0], product[1]]
-        if any(m.made_by(gate, "Sigmoid") is None for gate in (gates[0], gates[3])):
-            return None
-        pieces = [m.piece(origin(gate).op.inputs[0], 4) for gate in gates]
-        whole = _in_order(pieces)
-        return None if whole is None else _layer("LSTM", hidden, cell, m.affine(whole, hidden))
+    """``c = f c + i g`` and ``h = o a(c)``, the gates in the order i, f, g, o."""
+    for shown, output_gate in m.pairs(m.body.outputs[hidden], "Mul"):
+        last, inner = activated(shown)
+        if origin(inner) is not origin(m.body.outputs[cell]):
+            continue
+        for forget, (input_gate, candidate) in _blends(m, cell):
+            parts = [activated(t) for t in (input_gate, forget, candidate, output_gate)]
+            whole = _in_order([m.piece(t, 4) for _, t in parts])
+            kinds = [kind for kind, _ in parts]
+            if whole is not None and kinds[0] == kinds[1] == kinds[3]:
+                found = (kinds[0], kinds[2], last)
+                return _layer("LSTM", hidden, cell, m.affine(whole, hidden), found)
     return None
 
 
@@ -250,40 +280,94 @@ def _in_order(pieces: list[tuple[Any, int] | None]) -> Any:
 
 
 def _match_gru(m: _Matcher, hidden: int) -> Recurrence | None:
-    """``h = z h + (1 - z) tanh(x_h + r u_h)``, the gates in the order z, r, h."""
-    for update, candidate in _blends(m, hidden):
-        rest = m.made_by(candidate[1], "Sub")
-        one = constant_of(rest.inputs[0]) if rest is not None else None
-        if rest is None or one is None or one.size != 1 or float(one.ravel()[0]) != 1.0:
-            return None
-        if origin(rest.inputs[1]) is not origin(update[0]):
-            return None
-        return _gru_gates(m, hidden, origin(update[0]).op, origin(candidate[0]).op)
-    return None
-
-
-def _gru_gates(m: _Matcher, hidden: int, update: Any, candidate: Any) -> Recurrence | None:
-    inner = m.made_by(candidate.inputs[0], "AddV2", "Add")
-    if inner is None:
-        return None
-    for x_part, product in (inner.inputs, reversed(inner.inputs)):
-        reset = m.operands(product, "Mul", "Sigmoid")
-        if reset is None:
+    """``h = z h + (1 - z) g``, the gates in the order z, r, h."""
+    for update, (rest, candidate) in _blends(m, hidden):
+        minus = m.made_by(rest, "Sub")
+        one = constant_of(minus.inputs[0]) if minus is not None else None
+        if minus is None or one is None or one.size != 1 or float(one.ravel()[0]) != 1.0:
             continue
-        sums = [m.made_by(op.inputs[0], "AddV2", "Add") for op in (update, origin(reset[0]).op)]
-        if None in sums:
-            return None
-        sides: list[tuple[Any, Any]] = [*(tuple(s.inputs) for s in sums), (x_part, reset[1])]
-        for order in (0, 1):
-            turned = [(s[order], s[1 - order]) for s in sides[:2]] + [sides[2]]
-            xs = _in_order([m.piece(a, 3) for a, _ in turned])
-            hs = _in_order([m.piece(b, 3) for _, b in turned])
-            if xs is not None and hs is not None:
-                return _gru_sums(m, hidden, xs, hs)
+        if origin(minus.inputs[1]) is not origin(update):
+            continue
+        found = _gru_after(m, hidden, update, candidate) or _gru_before(
+            m, hidden, update, candidate
+        )
+        if found is not None:
+            return found
     return None
 
 
-def _gru_sums(m: _Matcher, hidden: int, xs: Any, hs: Any) -> Recurrence | None:
+def _gru_after(m: _Matcher, hidden: int, update: Any, candidate: Any) -> Recurrence | None:
+    """``g = a(x_h + r u_h)``: the state is reset after its product with the weights."""
+    new, inner = activated(candidate)
+    for x_part, product in m.pairs(inner, "AddV2", "Add"):
+        for reset, u_part in m.pairs(product, "Mul"):
+            (gate, z), (other, r) = activated(update), activated(reset)
+            if gate != other:
+                continue
+            for zs, rs in zip(m.pairs(z, "AddV2", "Add"), m.pairs(r, "AddV2", "Add"), strict=False):
+                turned = [zs, rs, (x_part, u_part)]
+                xs = _in_order([m.piece(a, 3) for a, _ in turned])
+                hs = _in_order([m.piece(b, 3) for _, b in turned])
+                if xs is not None and hs is not None:
+                    return _gru_sums(m, hidden, xs, hs, (gate, new))
+    return None
+
+
+def _gru_before(m: _Matcher, hidden: int, update: Any, candidate: Any) -> Recurrence | None:
+    """``g = a(x_h + (r h) U_h)``: the state is reset before its product with the weights."""
+    new, inner = activated(candidate)
+    for x_part, product in m.pairs(inner, "AddV2", "Add"):
+        matmul = m.product(product)
+        for reset, old in [] if matmul is None else m.pairs(matmul.inputs[0], "Mul"):
+            (gate, z), (other, r) = activated(update), activated(reset)
+            if gate != other or m.state(old) != hidden:
+                continue
+            for zs, rs in zip(m.pairs(z, "AddV2", "Add"), m.pairs(r, "AddV2", "Add"), strict=False):
+                xs = _in_order([m.piece(t, 3) for t in (zs[0], rs[0], x_part)])
+                weight = _thirds(m, hidden, zs[1], rs[1], matmul.inputs[1])
+                total = None if xs is None or weight is None else m.affine(xs, hidden)
+                if total is not None and total.recurrent is None:
+                    whole = _Sum(total.reading, total.kernel, weight, total.bias)
+                    found = gate, new
+                    return _layer("GRU", hidden, None, whole, found, resets_before=True)
+    return None
+
+
+def _thirds(m: _Matcher, hidden: int, z: Any, r: Any, last: Any) -> int | None:
+    """Return the recurrent weights if three parts are products with their thirds, in order.
+
+    Args:
+        m: The body.
+        hidden: The state.
+        z: Its product with the first third.
+        r: Its product with the second third.
+        last: The last third.
+    """
+    units = m.body.inputs[hidden].shape[-1]
+    if not units:
+        return None
+    first, second = m.columns(z, 2 * units), m.columns(r, 2 * units)
+    if first is None or second is None or first[0] is not second[0]:
+        return None
+    if first[1:] != (0, units) or second[1:] != (units, 2 * units):
+        return None
+    product = m.product(first[0])
+    if product is None or m.state(product.inputs[0]) != hidden:
+        return None
+    head, tail = m.columns(product.inputs[1], 3 * units), m.columns(last, 3 * units)
+    if (
+        head is None
+        or tail is None
+        or (*head[1:], *tail[1:]) != (0, 2 * units, 2 * units, 3 * units)
+    ):
+        return None
+    weights = m.weight(head[0]), m.weight(tail[0])
+    return weights[0] if weights[0] == weights[1] else None
+
+
+def _gru_sums(
+    m: _Matcher, hidden: int, xs: Any, hs: Any, activations: tuple[Activation, ...]
+) -> Recurrence | None:
     """Return the layer if both sums are products with a row of one matrix of biases, or none."""
     one, one_bias = _without_bias(m, xs)
     two, two_bias = _without_bias(m, hs)
@@ -297,7 +381,7 @@ def _gru_sums(m: _Matcher, hidden: int, xs: Any, hs: Any) -> Recurrence | None:
         return None
     bias = rows[0][0] if rows and rows[0] is not None else None
     whole = _Sum(left.reading, left.kernel, right.recurrent, bias)
-    return _layer("GRU", hidden, None, whole)
+    return _layer("GRU", hidden, None, whole, activations)
 
 
 def _without_bias(m: _Matcher, tensor: Any) -> tuple[Any, Any]:

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from yobx.lowering.shapes import dims
+from yobx.tensorflow.ops._cell_activations import DEFAULTS
 from yobx.tensorflow.ops._loop import constant_of, origin
 from yobx.tensorflow.ops._recurrent import Recurrence
 from yobx.xbuilder import GraphBuilder
@@ -74,8 +75,9 @@ def emit_recurrence(
     while inputs[-1] is None:
         inputs.pop()
     keywords: dict[str, Any] = {"hidden_size": int(recurrent.shape[0]), "name": place}
-    if found.kind == "GRU":
+    if found.kind == "GRU" and not found.resets_before:
         keywords["linear_before_reset"] = 1
+    keywords |= _activations(found)
     if backwards:
         keywords["direction"] = "reverse"
     every, *last = getattr(g.op, found.kind)(*inputs, outputs=1 + len(states), **keywords)
@@ -92,6 +94,18 @@ def emit_recurrence(
         before = [np.array(0, np.float32) if zero else str(t.name) for t in states]
         ends = [g.op.Where(some, x, start) for x, start in zip(ends, before, strict=True)]
     return str(rows), str(ends[0]), str(ends[1]) if len(ends) > 1 else None
+
+
+def _activations(found: Recurrence) -> dict[str, Any]:
+    """Return the attributes for activations that are not the usual ones."""
+    if found.activations == DEFAULTS[found.kind]:
+        return {}
+    values = {
+        "activations": [one.name for one in found.activations],
+        "activation_alpha": [one.alpha for one in found.activations if one.alpha is not None],
+        "activation_beta": [one.beta for one in found.activations if one.beta is not None],
+    }
+    return {name: value for name, value in values.items() if value}
 
 
 def _items(g: GraphBuilder, tensor: Any, steps: int | str) -> tuple[str, bool]:
