@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 import linecache
 import re
 import traceback
+from typing import Any
 
-__all__ = ["SIZES_OF_A_RUN", "hint_of", "sizes_of_a_run", "without_colours"]
+__all__ = ["SIZES_OF_A_RUN", "factory_hint", "hint_of", "sizes_of_a_run", "without_colours"]
 
 #: What to write in a model of TensorFlow or Keras where a size is needed that a run decides.
 SIZES_OF_A_RUN = "tf.shape(x)[0], or keras.ops.shape(x)[0] in Keras, in place of x.shape[0]"
@@ -54,3 +56,28 @@ def hint_of(error: BaseException) -> str:
     if not any(".shape" in line for line in lines):
         return ""
     return f"a dynamic size is None in x.shape: write {_SIZES['keras']}"
+
+
+def factory_hint(model: Any) -> str:
+    """What to try where a function or class was taken for a model and may be one that makes it.
+
+    Args:
+        model: What was given as a model, without inputs.
+
+    Returns:
+        A sentence that names the parameters which keep it from being called, or ``""``.
+    """
+    if not inspect.isfunction(model) and not inspect.isclass(model):
+        return ""
+    try:
+        parameters = inspect.signature(model).parameters.values()
+    except ValueError:  # a class of C code that does not say what it takes
+        return ""
+    several = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    needed = [p.name for p in parameters if p.default is p.empty and p.kind not in several]
+    if not needed:
+        return ""
+    return (
+        f"If {model.__name__} makes the model: a factory takes no parameters, and this one needs "
+        f"{', '.join(needed)}. Give {'it a default' if len(needed) == 1 else 'them defaults'}."
+    )

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from yobx.verification import check_conversion
-from yobx.verification.arguments import as_pairs, from_pairs
+from yobx.verification.arguments import as_pairs, as_tuple, from_pairs, with_string_arrays
+from yobx.verification.check import run_check
 
 
 @pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
@@ -39,3 +40,23 @@ def test_a_complex_function_is_checked_and_a_wrong_one_found() -> None:
 
 def _same(g: object, op: object) -> object:
     return op.inputs[0]  # type: ignore[attr-defined]
+
+
+def test_lists_of_strings_are_inputs_where_nothing_else_is() -> None:
+    for given in (["a", "b"], (["a", "b"],)):
+        (array,) = with_string_arrays(given)
+        assert array.shape == (2,)
+        assert list(array) == ["a", "b"]
+    assert with_string_arrays(([["a"], ["b"]],))[0].shape == (2, 1)
+    for constants in (("same",), ([1, 2],), ([["a"], ["b", "c"]],), ([],), "same"):
+        assert with_string_arrays(constants) == as_tuple(constants)
+    mixed = (np.ones(2), ["a", "b"])
+    assert with_string_arrays(mixed) is mixed
+
+
+@pytest.mark.parametrize("args", [["a", "x"], (["a", "x"],)])
+def test_a_list_of_strings_is_an_input_of_the_model(args: object) -> None:
+    keras = pytest.importorskip("keras")
+    result = run_check(keras.layers.StringLookup(vocabulary=["a", "b"]), args)
+    assert result.report.passed
+    assert len(result.model.graph.input) == 1

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from yobx.advice import factory_hint
 from yobx.errors import ArgumentError
 from yobx.tensorflow.arguments import CallArguments, InputLeaf, normalise_arguments
 from yobx.tensorflow.source import Declared, ModelSource, paths_by_parameter
@@ -35,7 +36,8 @@ def prepare_call(source: ModelSource, args: Any, kwargs: Mapping[str, Any] | Non
         if source.own_arguments is None:
             raise ArgumentError(
                 "Arguments can be left out when the model declares its inputs. Received: args=None "
-                f"for {source.title}, which does not. Try args=(array_or_tf_TensorSpec, ...).",
+                f"for {source.title}, which does not. Try args=(array_or_tf_TensorSpec, ...). "
+                f"{factory_hint(source.model)}".rstrip(),
                 argument="args",
             )
         return source.own_arguments

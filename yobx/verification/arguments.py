@@ -26,6 +26,7 @@ __all__ = [
     "source_arrays",
     "tensors_of",
     "with_descriptions",
+    "with_string_arrays",
 ]
 
 
@@ -34,6 +35,30 @@ def as_tuple(args: Any) -> tuple[Any, ...]:
     if type(args) is list:
         return tuple(args)
     return args if type(args) is tuple else (args,)
+
+
+def with_string_arrays(args: Any) -> Any:
+    """Lists of strings as arrays, where nothing else among the arguments is one.
+
+    As constants, which Python values are, they would leave a model without inputs.
+
+    Args:
+        args: Inputs as they were given.
+    """
+    if any(is_tensor(leaf) for _, leaf in tree.flatten(as_tuple(args))):
+        return args
+    if type(args) is list and _string_array(args) is not None:
+        return (_string_array(args),)
+    arrays = ((one, _string_array(one)) for one in as_tuple(args))
+    return tuple(one if array is None else array for one, array in arrays)
+
+
+def _string_array(value: Any) -> NDArray[Any] | None:
+    """The array that a nested list of strings is, ``None`` for anything else."""
+    if type(value) is not list or not value:
+        return None
+    array = np.array(value, dtype=object)
+    return array if all(isinstance(item, str | bytes) for item in array.ravel()) else None
 
 
 def tensors_of(args: tuple[Any, ...]) -> list[NDArray[Any]]:

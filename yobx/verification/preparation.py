@@ -11,6 +11,7 @@ from typing import Any
 
 import onnx
 
+from yobx.advice import factory_hint
 from yobx.errors import ArgumentError, ShapeError, TraceError, YobxError
 from yobx.onnx_optim import ShapesContext, infer_shapes
 from yobx.onnx_optim.model_io import subgraphs as all_graphs
@@ -23,6 +24,7 @@ from yobx.verification.arguments import (
     source_arrays,
     tensors_of,
     with_descriptions,
+    with_string_arrays,
 )
 from yobx.verification.boundary import Attempt, with_place
 from yobx.verification.called_functions import inlined
@@ -150,10 +152,10 @@ def _import(
         if args is None:
             raise ArgumentError(
                 "a model without a declared signature needs inputs. Received: args=None. "
-                "Try args=(array, ...).",
+                f"Try args=(array, ...). {factory_hint(model)}".rstrip(),
                 argument="args",
             )
-        declared = as_tuple(args)
+        declared = as_tuple(with_string_arrays(args))
         given = (dict(options.kwargs or {}),)
         if isinstance(source, JaxSource):
             source = phases.result.source = FlatSource(source, declared, *given)
