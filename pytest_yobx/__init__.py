@@ -22,6 +22,7 @@ from pytest_yobx.plugin import (
     pytest_load_initial_conftests as pytest_load_initial_conftests,
     pytest_pycollect_makeitem as pytest_pycollect_makeitem,
     pytest_pyfunc_call as pytest_pyfunc_call,
+    pytest_report_collectionfinish as pytest_report_collectionfinish,
     pytest_report_header as pytest_report_header,
     pytest_runtest_makereport as pytest_runtest_makereport,
     pytest_runtest_setup as pytest_runtest_setup,

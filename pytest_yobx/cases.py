@@ -201,7 +201,7 @@ class Cells:
         from yobx.verification.check import failed_import
 
         with Attempt() as attempt:
-            loaded = load()
+            loaded = _loaded(load, owner)
             check_keywords(loaded.options, owner)
             return loaded
         error = attempt.error or EntryError(f"{owner} cannot be loaded.")
@@ -211,6 +211,18 @@ class Cells:
             item, failed_import(owner.rpartition("::")[2], str(error) if own else with_place(error))
         )
         raise error
+
+
+def _loaded(load: Callable[[], Loaded], owner: str) -> Loaded:
+    """Loads a model; one that ends the process is an error as any other."""
+    from yobx.places import ended
+
+    try:
+        return load()
+    except SystemExit as error:
+        name = owner.rpartition("::")[2]
+        why = f"{name} ended the process instead of giving a model: {ended(error)}."
+        raise EntryError(why) from error
 
 
 def finish(result: CheckResult, item: pytest.Item, settings: Settings) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ __all__ = [
     "facts_of",
     "is_check",
     "is_complete",
+    "left_out",
     "marker_options",
     "models_wanted",
     "run_model_function",
@@ -30,6 +31,7 @@ __all__ = [
 ]
 
 _SETTINGS = pytest.StashKey[Settings]()
+_MOST_NAMES = 8
 _CELLS = pytest.StashKey[Cells]()
 
 
@@ -156,6 +158,25 @@ def models_wanted(config: pytest.Config) -> bool:
         if not rest and path.is_dir() and config.rootpath.resolve().is_relative_to(path):
             return True
     return False
+
+
+def left_out(config: pytest.Config, items: Sequence[pytest.Item]) -> str:
+    """Which models of ``yobx_models`` are not checked since other paths were given, or ``""``.
+
+    Args:
+        config: The configuration.
+        items: What was collected.
+    """
+    chosen = {item.entry.name for item in items if isinstance(item, ModelItem)}
+    listed = [entry.name for entry in expand(config.getini("yobx_models"), config.rootpath)]
+    if chosen or not listed or models_wanted(config):
+        return ""
+    file = config.inipath.name if config.inipath is not None else "pyproject.toml"
+    more = ", ..." if len(listed) > _MOST_NAMES else ""
+    return (
+        "yobx: the models of yobx_models are not collected, other paths were given: "
+        f"{', '.join(listed[:_MOST_NAMES])}{more}. Add {file} to check them too"
+    )
 
 
 def run_model_function(item: pytest.Function) -> None:

@@ -79,14 +79,15 @@ class Entry:
                     "from pytest's root folder and among the installed packages."
                 ) from error
             raise
-        for part in attribute.split("."):
-            if not hasattr(value, part):
-                raise EntryError(
-                    f"yobx_models entry {self.target!r}: {module_name} has no {attribute!r}."
-                )
-            value = getattr(value, part)
-        from yobx.cli.load import is_factory  # one meaning with the command line
+        from yobx.cli.load import find_attribute, is_factory  # one meaning with the command line
+        from yobx.errors import ArgumentError
+        from yobx.words import laid_out
 
+        try:
+            value = find_attribute(value, attribute, self.target)
+        except ArgumentError as error:
+            said = laid_out(f"yobx_models entry {self.target!r}: {error}")
+            raise EntryError(said) from error
         return interpret(value() if is_factory(value) else value, self.target)
 
     def _from_path(self, path: Path) -> Loaded:

@@ -60,9 +60,23 @@ def _number(text: str) -> int:
 
 def _opsets(text: str) -> tuple[int, ...]:
     opsets = _numbers(text)
-    if min(opsets, default=1) < 1:
-        raise ValueError("opsets are integers, 1 or more")
+    if not opsets:
+        return opsets
+    from yobx.lowering.opsets import DEFAULT_OPSET, OLDEST_OPSET, newest_opset
+
+    # The newest is found by loading models, so it is asked for where it may matter.
+    if min(opsets) < OLDEST_OPSET or (max(opsets) > DEFAULT_OPSET and max(opsets) > newest_opset()):
+        raise ValueError(
+            f"opsets are integers from {OLDEST_OPSET} to {newest_opset()}, the newest that the "
+            "installed onnxruntime loads"
+        )
     return opsets
+
+
+def _count(text: str) -> int:
+    if _number(text) < 0:
+        raise ValueError("a number of checks, 0 or more, is expected")
+    return _number(text)
 
 
 def _factor(text: str) -> float:
@@ -245,7 +259,7 @@ OPTIONS = (
         "was skipped or compared nothing",
         "regressions|any|untested",
     ),
-    _session("min_cells", _number, "1", "fewest checks that must have been made", "N"),
+    _session("min_cells", _count, "1", "fewest checks that must have been made", "N"),
     _session("artifacts", str, ".yobx", "folder of artifacts and reports", "DIR"),
     _session("artifacts_always", _truth, "off", "keep artifacts of passing checks too", "on|off"),
     _session(

@@ -72,6 +72,14 @@ def pytest_report_header(config: pytest.Config) -> str | None:
     )
 
 
+def pytest_report_collectionfinish(config: pytest.Config, items: list[pytest.Item]) -> str | None:
+    """Which of the models that are listed are not among what was collected, and why."""
+    settings = collection.settings_of(config)
+    if not settings.active or settings.shard is not None:
+        return None
+    return collection.left_out(config, items) or None
+
+
 class _Recorder:
     """Gathers results in the process that shows them."""
 
@@ -274,6 +282,7 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
         book, complete = config.stash[_BOOK], collection.is_complete(config)
         lines = expected.update(book, collected.rows, config.rootpath, complete=complete)
         config.stash[_UPDATED] = lines or ["no entry of the expectations changes"]
+    summary.remove_stale(config, collected, settings)
     verdict = summary.conclude(config, collected, settings, config.stash[_BASELINE])
     # Nothing failed but checks that failed in the baseline: a test of another kind counts too.
     accepted = verdict.known and not verdict.reasons and session.testsfailed == verdict.known

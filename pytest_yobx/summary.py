@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from dataclasses import asdict
 from typing import Any
@@ -10,14 +11,15 @@ import pytest
 
 from pytest_yobx.baseline import SCHEMA
 from pytest_yobx.cases import shown_path
+from pytest_yobx.collection import is_complete
 from pytest_yobx.options import Settings
-from pytest_yobx.results import GOOD, Collected, Row, short_name
+from pytest_yobx.results import GOOD, Collected, Row, safe_name, short_name
 from pytest_yobx.telling import failures
 from pytest_yobx.verdict import Verdict, judge
 from pytest_yobx.writable import report_file
 from yobx.words import counted
 
-__all__ = ["as_data", "conclude", "show"]
+__all__ = ["as_data", "conclude", "remove_stale", "show"]
 
 _WRITTEN = pytest.StashKey[list[str]]()
 _MOST_WARNINGS = 10
@@ -41,6 +43,33 @@ def as_data(collected: Collected, settings: Settings) -> dict[str, Any]:
         "attendance": asdict(collected.attendance),
         "results": [asdict(row) for row in rows],
     }
+
+
+def remove_stale(config: pytest.Config, collected: Collected, settings: Settings) -> None:
+    """Removes what earlier runs left of checks that left nothing now, or are there no more.
+
+    Args:
+        config: Tells whether everything was asked for.
+        collected: The results.
+        settings: Where artifacts are.
+    """
+    from yobx.verification.artifacts import remove_artifacts
+
+    kept = {
+        safe_name(nodeid)
+        for nodeid, row in collected.rows.items()
+        if row.outcome == "crash" or any(report["artifacts"] for report in row.reports)
+    }
+    stale = {safe_name(nodeid) for nodeid in collected.rows} - kept
+    some = any(config.getoption(name, None) for name in ("keyword", "markexpr", "lf", "deselect"))
+    attendance = collected.attendance
+    if is_complete(config) and not some and attendance.shard is None and collected.rows:
+        planned = {safe_name(nodeid) for nodeid in attendance.planned}
+        there = settings.folder.iterdir() if settings.folder.is_dir() else ()
+        stale |= {entry.name for entry in there if entry.is_dir()} - planned - kept
+    for name in stale:
+        with contextlib.suppress(OSError):  # an old folder hides no result
+            remove_artifacts(settings.folder / name)
 
 
 def conclude(

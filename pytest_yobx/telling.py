@@ -137,6 +137,8 @@ def shorten(
     if call.excinfo is not None and report.failed and _is_ours_alone(item, call.excinfo):
         report.longrepr = alone(call.excinfo)
     wrong = [known for known in found if not known["passed"]]
+    if error is not None and report.failed and wrong:
+        _in_plain_words(report.longrepr, error)
     crash = getattr(report.longrepr, "reprcrash", None)  # a text is of an entry of expectations
     if not report.failed or not wrong or crash is None:
         return
@@ -157,6 +159,20 @@ def shorten(
         crash = short.reprcrash
     if crash is not None:
         crash.message = brief(failing)
+
+
+def _in_plain_words(shown: Any, error: BaseException) -> None:
+    """Takes what switches colours out of what code of the user raised, and adds what to try."""
+    from yobx.advice import hint_of, without_colours
+    from yobx.words import HINT
+
+    chain = getattr(shown, "chain", None) or [(getattr(shown, "reprtraceback", None), None, None)]
+    entries = [entry for trace, *_ in chain if trace is not None for entry in trace.reprentries]
+    for entry in entries:
+        entry.lines = [without_colours(line) for line in entry.lines]
+    hint = hint_of(error)
+    if hint and entries:
+        entries[-1].lines.append(f"E   {HINT}{hint}")
 
 
 def _is_ours_alone(item: pytest.Item, excinfo: pytest.ExceptionInfo[BaseException]) -> bool:

@@ -43,8 +43,11 @@ def refuse_unwritable(settings: Settings) -> None:
             with there.open("ab"):
                 pass
     except OSError as error:
+        why = f"{error.strerror or error}: {there}"
+        if isinstance(error, FileNotFoundError):  # a folder of the system, in which none is made
+            why = f"the folder {there} takes no new files"
         raise pytest.UsageError(
-            f"yobx: reports and artifacts cannot be written to {settings.folder}: "
-            f"{error.strerror or error}: {there}. Give another folder with --yobx-artifacts DIR, "
+            f"yobx: reports and artifacts cannot be written to {settings.folder}: {why}. "
+            "Give another folder with --yobx-artifacts DIR, "
             "or the ini value yobx_artifacts"
         ) from error

@@ -8,7 +8,7 @@ import traceback
 from collections.abc import Iterable
 from pathlib import Path
 
-__all__ = ["innermost_user_line", "line_that_raised"]
+__all__ = ["ended", "innermost_user_line", "line_that_raised"]
 
 # Frameworks are no place a user can change.
 _LIBRARIES = frozenset({"tensorflow", "keras", "tf_keras", "jax", "jaxlib", "numpy"})
@@ -60,6 +60,16 @@ def line_that_raised(error: BaseException) -> str:
     cause = error.__cause__
     made = cause is not None and type(cause).__name__ == "JaxStackTraceBeforeTransformation"
     return line_that_raised(cause) if cause is not None and made else ""
+
+
+def ended(error: SystemExit) -> str:
+    """``SystemExit: no weights (at models.py:3, in build)``: how code of the user ended a process.
+
+    Args:
+        error: What it raised.
+    """
+    line = line_that_raised(error)
+    return f"SystemExit: {error.code}{f' (at {line})' if line else ''}"
 
 
 def _is_own(path: Path) -> bool:

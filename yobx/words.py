@@ -5,14 +5,23 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 
-__all__ = ["HINT", "counted", "did_you_mean", "hint_apart", "nearest", "printable", "similar"]
+__all__ = [
+    "HINT",
+    "counted",
+    "did_you_mean",
+    "hint_apart",
+    "laid_out",
+    "nearest",
+    "printable",
+    "similar",
+]
 
 #: How a line begins that says what to try.
 HINT = "hint: "
 # The last sentences of a message: what to try. Others quote what code of the user said.
 _ADVICE = re.compile(
-    r"(?<=[.?!]) (?=(?:Try|Write|Give|Pass|Pin|Use|Call|Leave|Did you mean|It can be traced where|"
-    r"List the names)\b)"
+    r"(?<=[.?!]) (?=(?:It has|Try|Write|Give|Pass|Pin|Use|Call|Leave|Did you mean|List the names|"
+    r"It can be traced where)\b)"
 )
 _QUOTED = "which raised "
 
@@ -96,3 +105,9 @@ def hint_apart(message: str) -> tuple[str, str]:
     quoted = message.rfind(" At ") if _QUOTED in message else 0
     found = _ADVICE.search(message, max(quoted, 0))
     return (message[: found.start()], message[found.end() :]) if found else (message, "")
+
+
+def laid_out(message: str) -> str:
+    """A message with what it says to try, if anything, in a line of its own."""
+    said, hint = hint_apart(message)
+    return f"{said}\n{HINT}{hint}" if hint else said

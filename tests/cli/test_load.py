@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
+import types
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from yobx.cli.load import interpret, is_factory, load
+from yobx.cli.load import find_attribute, interpret, is_factory, load, refuse_module
 from yobx.errors import ArgumentError
 
 MODULE = """
@@ -112,3 +113,23 @@ def test_an_exception_of_the_users_module_is_not_hidden(module: Path) -> None:
     module.write_text("1 / 0\n")
     with pytest.raises(ZeroDivisionError):
         load("cli_example_models:double")
+
+
+def test_a_name_that_does_not_exist_ends_in_one_that_does() -> None:
+    module = types.ModuleType("zoo")
+    exec(MODULE, module.__dict__)
+    with pytest.raises(ArgumentError, match=r"zoo has no attribute 'factroy'.*mean 'factory'\?$"):
+        find_attribute(module, "factroy", "zoo:factroy")
+    with pytest.raises(ArgumentError, match=r"'zzz', given as 'zoo:zzz'. It has: double, factory"):
+        find_attribute(module, "zzz", "zoo:zzz")
+
+
+def test_a_module_is_no_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "bare_zoo.py").write_text(MODULE)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with pytest.raises(ArgumentError, match=r"Try bare_zoo:NAME. It has: double, factory, "):
+        refuse_module("bare_zoo")
+    refuse_module("no_module_of_that_name")
+    refuse_module("model.keras.zip")
+    del sys.modules["bare_zoo"]

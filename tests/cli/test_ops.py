@@ -41,7 +41,7 @@ def test_checks_of_an_operation() -> None:
 
 
 def test_a_search_that_finds_nothing(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["ops", "--onnx", "--search", "Matmull"]) == ExitCode.OK
+    assert main(["ops", "--onnx", "--search", "Matmull"]) == ExitCode.USAGE
     shown = capsys.readouterr()
     assert shown.out == ""
     assert shown.err.startswith("error: no supported operation has 'Matmull' in its name\nhint: ")

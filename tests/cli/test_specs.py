@@ -93,3 +93,8 @@ def test_opset_is_refused(text: str) -> None:
 def test_a_dtype_that_is_near_another_one() -> None:
     with pytest.raises(ArgumentError, match=r"Received: 'float' in .* Did you mean float\d+\?"):
         InputSpec.parse("x:float[3]")
+
+
+def test_an_axis_without_a_name_is_shown_with_one() -> None:
+    with pytest.raises(ArgumentError, match=r"Try for example --dynamic item:0=batch"):
+        parse_dynamic(["item:0"])

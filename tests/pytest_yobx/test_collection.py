@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -54,14 +55,25 @@ def test_paths_limit_the_run_and_the_summary_says_so(pytester):
     )
     result = run(pytester, "--yobx", "test_own.py")
     result.assert_outcomes(passed=1)
-    result.stdout.fnmatch_lines(["1 entry of yobx_models not selected*"])
+    result.stdout.fnmatch_lines(
+        [
+            "yobx: the models of yobx_models are not collected, other paths were given: zoo:good. "
+            "Add pyproject.toml to check them too",
+            "1 entry of yobx_models not selected*",
+        ]
+    )
+    both = run(pytester, "--yobx", "test_own.py", "pyproject.toml")
+    both.assert_outcomes(passed=4)
+    both.stdout.no_fnmatch_line("*not collected*")
     run(pytester, "--yobx", str(pytester.path)).assert_outcomes(passed=4)
 
 
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("absent", "*zoo has no 'absent'*"),
+        ("absent", "*zoo has no attribute 'absent', given as 'zoo:absent'."),
+        ("absent", "hint: It has: good, alone, wrong, *"),
+        ("godo", "hint: Did you mean 'good'?"),
         ("raising", "*no weights here*"),
         ("nothing", "*Received: nothing (None) from zoo:nothing*"),
         ("misspelled", "*unknown option of zoo:misspelled: sead. Did you mean seed? Valid:*"),
@@ -249,6 +261,77 @@ def test_an_unwritable_folder_is_refused_before_the_run(pytester, folder, more):
         ]
     )
     assert run(pytester, "--yobx", "--yobx-artifacts", folder, "--collect-only").ret == 0
+
+
+def test_a_folder_of_the_system_is_refused_in_words(pytester):
+    write_repository(pytester, ["good"])
+    folder = Path("/proc/x")
+    if not folder.parent.is_dir():
+        pytest.skip("this system has no such folder")
+    result = run(pytester, "--yobx", "--yobx-artifacts", str(folder))
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*cannot be written to /proc/x: the folder /proc takes no new *"])
+
+
+def test_artifacts_of_what_is_in_order_since_are_removed(pytester):
+    def folders():
+        return [p.name for p in (pytester.path / ".yobx").iterdir() if p.is_dir()]
+
+    write_repository(pytester, ["wrong", "shapes"])
+    run(pytester, "--yobx", "--yobx-bindings", "primes")
+    assert len(folders()) == 2
+    zoo = pytester.path / "zoo.py"
+    zoo.write_text(zoo.read_text() + "def wrong():\n    raise OSError('no weights')\n")
+    run(pytester, "--yobx", "--yobx-bindings", "primes", "-k", "wrong")
+    (left,) = (
+        folders()
+    )  # of the one that fails otherwise now nothing is left, the other did not run
+    assert "shapes" in left
+    write_repository(pytester, ["good"])
+    run(pytester, "--yobx", "-k", "good")
+    assert folders() == [left]
+    run(pytester, "--yobx")
+    assert folders() == []  # it is no model of the repository any more
+
+
+def test_a_factory_that_ends_the_process_fails_in_its_phase(pytester):
+    write_repository(pytester, [], "")
+    pytester.makepyfile(ending="def build():\n    raise SystemExit('no weights')\n")
+    pytester.makepyprojecttoml('[tool.pytest.ini_options]\nyobx_models = ["ending:build"]\n')
+    result = run(pytester, "--yobx")
+    result.assert_outcomes(failed=1, skipped=2)
+    result.stdout.fnmatch_lines(
+        [
+            "ending:build ended the process instead of giving a model: SystemExit: no weights (at "
+            "ending.py:2, in build).",
+            "*failed: import",
+        ]
+    )
+
+
+def test_what_switches_colours_is_not_in_the_text(pytester):
+    write_repository(pytester, [], "")
+    error = "ValueError('\\x1b[1mbold\\x1b[0m words')"
+    pytester.makepyfile(coloured=f"def build():\n    raise {error}\n")
+    pytester.makepyprojecttoml('[tool.pytest.ini_options]\nyobx_models = ["coloured:build"]\n')
+    result = run(pytester, "--yobx")
+    result.stdout.fnmatch_lines(["E   ValueError: bold words"])
+    assert "\x1b" not in result.stdout.str()
+
+
+@pytest.mark.parametrize(
+    ("flag", "value", "words"),
+    [
+        ("min-cells", "-3", "*'-3': a number of checks, 0 or more, is expected"),
+        ("target-opset", "99", "*'99': opsets are integers from 18 to *, the newest that the *"),
+        ("target-opset", "21,3", "*'21,3': opsets are integers from 18 to *"),
+    ],
+)
+def test_numbers_that_cannot_be_are_refused_at_once(pytester, flag, value, words):
+    write_repository(pytester, ["good"])
+    result = run(pytester, "--yobx", f"--yobx-{flag}", value)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([words])
 
 
 def test_a_report_that_is_a_folder_is_refused_before_the_run(pytester):

@@ -78,14 +78,14 @@ class Screen:
             self._err.write(f"{text}\n")
             self._err.flush()
 
-    def error(self, text: str, hint: str = "") -> None:
+    def error(self, text: str, *hints: str) -> None:
         """Write what went wrong, and what to try.
 
         Args:
             text: The error; several lines where a list is worth it.
-            hint: One line on what to do next.
+            hints: One line each on what to do next.
         """
         self._err.write(f"error: {text}\n")
-        if hint:
+        for hint in filter(None, hints):
             self._err.write(f"hint: {hint}\n")
         self._err.flush()

@@ -12,8 +12,22 @@ from pathlib import Path
 from typing import Any
 
 from yobx.errors import ArgumentError
+from yobx.words import did_you_mean
 
-__all__ = ["Loaded", "companion_of", "interpret", "is_factory", "load", "load_with_reference"]
+__all__ = [
+    "Loaded",
+    "companion_of",
+    "find_attribute",
+    "interpret",
+    "is_factory",
+    "load",
+    "load_with_reference",
+    "refuse_module",
+]
+
+_MOST_NAMES = 12
+# Python values are no models, nor are arrays.
+_VALUES = (bool, int, float, complex, str, bytes, tuple, list, dict, set, frozenset)
 
 
 @dataclass(frozen=True)
@@ -107,19 +121,88 @@ def _load_attribute(target: str, *, is_function: bool) -> Loaded:
             f"file.py:attribute. Received: {target!r}.",
             argument="model",
         )
-    value: Any = _import(module_name)
-    for part in attribute.split("."):
-        if not hasattr(value, part):
-            raise ArgumentError(
-                f"{module_name} has no attribute {attribute!r}. Received: {target!r}.",
-                argument="model",
-            )
-        value = getattr(value, part)
+    value = find_attribute(_import(module_name), attribute, target)
     if is_factory(value):
         value = value()
     elif is_function:
         return Loaded(value)
     return interpret(value, target)
+
+
+def find_attribute(module: Any, path: str, target: str) -> Any:
+    """What a module has under a name.
+
+    Args:
+        module: The module.
+        path: The name, with dots where it is of something in the module.
+        target: What was asked for, for the message.
+
+    Returns:
+        The attribute.
+
+    Raises:
+        ArgumentError: If there is none; the message names what is there.
+    """
+    value = module
+    for part in path.split("."):
+        if not hasattr(value, part):
+            where = getattr(value, "__name__", type(value).__name__)
+            raise ArgumentError(
+                f"{where} has no attribute {part!r}, given as {target!r}. "
+                f"{did_you_mean(part, _own_names(value)) or _candidates(value)}".rstrip(),
+                argument="model",
+            )
+        value = getattr(value, part)
+    return value
+
+
+def _candidates(module: Any) -> str:
+    """``It has: tower, build.``: what a module defines and may be meant, or ``""``.
+
+    Args:
+        module: A module, or what has attributes as one.
+    """
+    names = _own_names(module)
+    more = ", ..." if len(names) > _MOST_NAMES else ""
+    return f"It has: {', '.join(names[:_MOST_NAMES])}{more}." if names else ""
+
+
+def _own_names(module: Any) -> list[str]:
+    """Public names of what a module defines itself, in its order; modules are no models."""
+    own = getattr(module, "__name__", "")
+    return [
+        name
+        for name, value in getattr(module, "__dict__", {}).items()
+        if name[:1] != "_"
+        and not inspect.ismodule(value)
+        and not isinstance(value, _VALUES)
+        and not hasattr(value, "__array__")
+        and (not hasattr(value, "__qualname__") or getattr(value, "__module__", own) == own)
+    ]
+
+
+def refuse_module(target: str) -> None:
+    """Refuses a module in whose place one of its attributes is meant.
+
+    Args:
+        target: ``MODEL`` of the command line.
+
+    Raises:
+        ArgumentError: If it names a module and no file.
+    """
+    if Path(target).exists() or not all(part.isidentifier() for part in target.split(".")):
+        return
+    if "" not in sys.path:
+        sys.path.insert(0, "")
+    root = target.partition(".")[0]
+    if importlib.util.find_spec(root) is None:
+        return
+    module = _import(target)
+    raise ArgumentError(
+        f"A module is followed by the name of the model. Received: {target!r}. "
+        f"Try {target}:NAME. {_candidates(module)}".rstrip(),
+        argument="model",
+    )
 
 
 def _import(name: str) -> Any:

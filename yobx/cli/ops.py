@@ -75,7 +75,7 @@ def run(options: argparse.Namespace, screen: Screen) -> ExitCode:
         near = similar(wanted, known, n=3, cutoff=0.7)
         hint = f"Similar: {', '.join(near)}" if near else ""
         screen.error(f"no supported operation has {options.search!r} in its name", hint)
-        return ExitCode.OK
+        return ExitCode.USAGE
     columns = ["from", "operation", "dtypes or versions", "written in", "checks passed", "limits"]
     screen.table(columns if results else columns[:4], [r[: 6 if results else 4] for r in shown])
     for kind, group in found.items():

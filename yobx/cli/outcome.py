@@ -6,6 +6,7 @@ import enum
 import traceback
 from types import TracebackType
 
+from yobx.advice import hint_of, without_colours
 from yobx.cli.console import Screen
 from yobx.errors import (
     ArgumentError,
@@ -15,6 +16,7 @@ from yobx.errors import (
     YobxError,
 )
 from yobx.places import line_that_raised
+from yobx.words import hint_apart
 
 __all__ = ["Boundary", "ExitCode"]
 
@@ -93,7 +95,8 @@ class Boundary:
         self.code, text, hint = _describe(error)
         if self._show_traceback:
             text = "".join(traceback.format_exception(error)) + f"\n{text}"
-        self._screen.error(text, hint)
+        text, advice = (text, "") if "\n" in text else hint_apart(text)
+        self._screen.error(text, *filter(None, (advice, hint)))
         return True
 
 
@@ -137,7 +140,8 @@ def _describe_foreign(error: BaseException) -> tuple[str, str]:
         return str(error), f'in a clone of yobx: pip install ".[{extra}]"' if extra else _MORE
     if isinstance(error, OSError) and error.strerror:
         return f"{error.strerror}: {error.filename}" if error.filename else error.strerror, ""
-    text = " ".join(str(error).split()) or "no message"
+    text = " ".join(without_colours(str(error)).split()) or "no message"
     places = "".join(f" {note}" for note in getattr(error, "__notes__", ()))
     line = line_that_raised(error)
-    return f"{type(error).__name__}: {text}{places}{f' (at {line})' if line else ''}", _MORE
+    hint = hint_of(error) or _MORE
+    return f"{type(error).__name__}: {text}{places}{f' (at {line})' if line else ''}", hint

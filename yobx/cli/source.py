@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from yobx.cli.load import Loaded, load, load_with_reference
+from yobx.advice import factory_hint
+from yobx.cli.load import Loaded, load, load_with_reference, refuse_module
 from yobx.cli.specs import InputSpec, parse_dynamic, parse_opset
-from yobx.errors import ArgumentError
+from yobx.errors import ArgumentError, ConversionError
 from yobx.model_files import refuse_unreadable
+from yobx.places import ended
 
 __all__ = ["Source", "as_options", "is_onnx_to_check", "prepare"]
 
@@ -53,7 +55,13 @@ def prepare(options: argparse.Namespace) -> Source:
     opset = None if options.opset is None else parse_opset(options.opset)
     if opset is not None and not options.jax:
         _check_opset(opset)
-    loaded = _load(options)
+    try:
+        loaded = _load(options)
+    except SystemExit as error:  # of code of the user: not what yobx ends with
+        raise ConversionError(
+            f"A module and its factory give a model. Received: {options.model}, which ended the "
+            f"process: {ended(error)}."
+        ) from error
     keywords = dict(loaded.options)
     args = loaded.args
     if specs:
@@ -103,7 +111,7 @@ def _check_jax(model: Any, args: Any, others: Mapping[str, Any]) -> None:
     if args is None and not hasattr(model, "in_avals"):
         raise ArgumentError(
             "A JAX function does not say what it takes. Received: --jax without --input. Try "
-            '--input "x:float32[B,4]", once per parameter.',
+            f'--input "x:float32[B,4]", once per parameter. {factory_hint(model)}'.rstrip(),
             argument="input",
         )
 
@@ -133,6 +141,8 @@ def _load(options: argparse.Namespace) -> Loaded:
         if is_onnx_to_check(options):
             return load_with_reference(path)
         named = ":" in options.model and not path.exists()
+        if not named and path.suffix != ".py":
+            refuse_module(options.model)
         if not named and not options.jax and path.suffix != ".py":
             refuse_unreadable(path)
         return load(options.model, is_jax=options.jax)

@@ -124,9 +124,11 @@ def parse_dynamic(texts: Iterable[str]) -> dict[str, dict[int, str]]:
         match = _DYNAMIC.fullmatch(text.strip())
         pairs = [pair.partition("=") for pair in match["axes"].split(",")] if match else []
         if match is None or not all(a.strip().isdecimal() and _is_size(s) for a, _, s in pairs):
+            bare = re.fullmatch(r"\s*(.+:\d+)\s*", text)
+            axis = bare[1] if bare else "x:0"
             raise ArgumentError(
                 f"A dynamic axis is written NAME:AXIS=SYMBOL. Received: {text!r}. "
-                "Try for example --dynamic x:0=batch, or --dynamic x:0=batch,1=time.",
+                f"Try for example --dynamic {axis}=batch, or --dynamic x:0=batch,1=time.",
                 argument="dynamic",
             )
         axes = found.setdefault(match["input"], {})

@@ -16,6 +16,7 @@ from yobx.jax.random_keys import as_data, as_key, is_key
 from yobx.onnx_optim import TensorType
 from yobx.onnx_optim.sizes import named_size, refuse_contradicted
 from yobx.onnx_optim.tensor_type import to_numpy
+from yobx.words import did_you_mean
 
 __all__ = [
     "Call",
@@ -292,6 +293,13 @@ def _entries(spec: Any, leaves: Sequence[Leaf], names: Sequence[str]) -> list[An
         return list(spec)
     if isinstance(spec, Mapping) and all(key in names for key in spec):
         return [spec.get(name) for name in names]
+    unknown = [str(k) for k in spec if k not in names] if isinstance(spec, Mapping) else []
+    if unknown and all(isinstance(key, str) for key in spec):
+        raise ArgumentError(
+            f"dynamic_shapes names inputs of the model. Received: {unknown[0]!r}. The inputs are "
+            f"{', '.join(names)}. {did_you_mean(unknown[0], names)}".rstrip(),
+            argument="dynamic_shapes",
+        )
     if not isinstance(spec, list | tuple):
         raise ArgumentError(
             "dynamic_shapes is None, a tuple with one dict axis -> name per input, a dict by input "

@@ -22,6 +22,7 @@ from typing import Any
 from yobx.errors import ArgumentError
 from yobx.onnx_optim.sizes import named_size, refuse_contradicted, symbols_of
 from yobx.tensorflow.arguments import CallArguments, InputLeaf, Size
+from yobx.words import did_you_mean
 
 __all__ = ["Entry", "resolve_dynamic_shapes"]
 
@@ -114,7 +115,8 @@ def _entry_by_leaf(spec: Any, call: CallArguments, names: Sequence[str]) -> list
         if len(call.args) != 1 or not isinstance(call.args[0], Mapping):
             raise _error(
                 f"dynamic_shapes names inputs of the model. Received: {unknown[0]!r}. "
-                f"The inputs are {_listed(names)}."
+                f"The inputs are {_listed(names)}. "
+                f"{did_you_mean(str(unknown[0]), names)}".rstrip()
             )
         spec = (spec,)
     return _entries_like_arguments(spec, call, names)
