@@ -9,7 +9,7 @@ import numpy as np
 import onnx
 import pytest
 
-from yobx.verification.runner import OutOfTimeError, Session
+from yobx.verification.runner import Session
 
 
 @pytest.mark.parametrize("shape", [(), (1,), (4,), (5,), (3, 5), (0,)], ids=str)
@@ -29,21 +29,6 @@ def test_two_elements_of_four_bits_share_a_byte(dtype: Any, shape: tuple[int, ..
     np.testing.assert_array_equal(values["y"], x.astype(np.int32))
     assert values["z"].dtype == x.dtype
     np.testing.assert_array_equal(values["z"].astype(np.int32), x.astype(np.int32))
-
-
-ENDLESS = """<ir_version: 10, opset_import: ["" : 21]>
-g (float x) => (float y) {
-    go = Constant<value = bool {1}>()
-    y = Loop(, go, x)<body = b (int64 i, bool c, float v) => (bool d, float w) {
-        d = Identity(c) w = Sin(v)
-    }>
-}"""
-
-
-def test_a_run_ends_when_its_time_is_over() -> None:
-    session = Session(onnx.parser.parse_model(ENDLESS))
-    with pytest.raises(OutOfTimeError, match="terminate"):
-        session.run({"x": np.array(1.0, np.float32)}, seconds=0.5)
 
 
 @pytest.mark.parametrize("kind", ["float", "float16", "int64", "bool", "string", "double"])

@@ -14,10 +14,6 @@ from yobx.verification.tolerances import CLASSES, Tolerances
 __all__ = ["ValueClass", "classify", "node_class", "operation_results", "subgraphs"]
 
 
-# Scatters that add up, or multiply, what goes to one place.
-_SCATTERED = {"add": "contraction", "mul": "composite"}
-
-
 @dataclass(frozen=True)
 class ValueClass:
     """What the ancestors of a value do to it.
@@ -57,7 +53,7 @@ def node_class(node: onnx.NodeProto, tolerances: Tolerances) -> str:
     """Class of one node; a control-flow node has the loosest class of its bodies."""
     bodies = list(subgraphs(node))
     if node.op_type in SUMMING_SCATTERS and not node.domain:
-        return _SCATTERED.get(scatter_reduction(node), "exact")
+        return tolerances.scattered.get(scatter_reduction(node), "exact")
     if not bodies:
         return tolerances.class_of(node.domain, node.op_type)
     labels = [node_class(inner, tolerances) for body in bodies for inner in body.node]

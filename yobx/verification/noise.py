@@ -22,6 +22,7 @@ from yobx.verification.noise_of_sums import NoiseOfSums
 from yobx.verification.noise_waves import LOW, RUN_NUMBER, UNIT, Waves, before_noise
 from yobx.verification.provenance import Operation, facts_of
 from yobx.verification.tolerances import Tolerances
+from yobx.verification.turn_limit import end_after
 from yobx.verification.value_types import value_types
 from yobx.verification.weights import light
 
@@ -50,6 +51,7 @@ class _Noise:
     whole: frozenset[str]
     unrounded: frozenset[str]
     narrow: frozenset[str]
+    turns: int
     noised: int = 0
 
     def graph(self, nodes: Sequence[onnx.NodeProto]) -> list[onnx.NodeProto]:
@@ -112,6 +114,8 @@ class _Noise:
             del body.node[:]
             body.node.extend(noisy)
             del body.value_info[:]
+            if node.op_type == "Loop":
+                end_after(body, self.turns)
         computed = self._computed(original, producers)
         label = node_class(computed, self.tolerances)
         if computed is not original:
@@ -234,6 +238,7 @@ def noisy_model(
     seed: int,
     clean: Mapping[str, Any] | None = None,
     narrow: frozenset[str] = frozenset(),
+    turns: int | None = None,
 ) -> tuple[onnx.ModelProto, float, int]:
     """The noisy twin of a model.
 
@@ -243,6 +248,7 @@ def noisy_model(
         seed: Seed of the noise.
         clean: Values without noise, for their magnitudes; a list of turns for one in a body.
         narrow: Results of casts which end an operation of the source in 16 bits.
+        turns: Turns that a loop may take, as the table has it if ``None``.
 
     Returns:
         The twin (a light copy), the amplification of its noise, and how many nodes are noised. It
@@ -265,6 +271,7 @@ def noisy_model(
         whole=frozenset(name for name, value in (clean or {}).items() if is_whole(value)),
         unrounded=frozenset(_unrounded(model.graph)),
         narrow=narrow,
+        turns=turns or tolerances.turns,
     )
     twin = light(model)
     nodes = noise.graph(twin.graph.node)

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import tempfile
-import threading
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -55,10 +53,6 @@ class LoadError(Exception):
 
 class RunError(Exception):
     """onnxruntime fails while running the model."""
-
-
-class OutOfTimeError(RunError):
-    """A run took longer than it was allowed to."""
 
 
 @dataclass
@@ -177,63 +171,38 @@ class Session:
         return list(self._types)
 
     def run(
-        self,
-        feeds: Mapping[str, NDArray[Any]],
-        names: Sequence[str] | None = None,
-        *,
-        seconds: float | None = None,
+        self, feeds: Mapping[str, NDArray[Any]], names: Sequence[str] | None = None
     ) -> RunResult:
         """Runs the model.
 
         Args:
             feeds: One array an input; low-precision floats as ``ml_dtypes`` arrays.
             names: Outputs wanted; all by default.
-            seconds: What ends a run that takes longer, if anything does.
 
         Returns:
             The values by name and the shape warnings.
 
         Raises:
-            OutOfTimeError: If it takes longer than `seconds`.
             RunError: If onnxruntime fails.
         """
-        import onnxruntime
-
         wanted = self.outputs if names is None else list(names)
-        options = onnxruntime.RunOptions()
         with captured_stderr() as captured:
             values: list[Any] = []
-            with Attempt() as attempt, _time_limit(options, seconds):
-                values = self._run(feeds, wanted, options)
+            with Attempt() as attempt:
+                values = self._run(feeds, wanted)
             if attempt.error is not None:
-                kind = OutOfTimeError if options.terminate else RunError
-                raise kind(one_line(attempt.error)) from attempt.error
+                raise RunError(one_line(attempt.error)) from attempt.error
         return RunResult(dict(zip(wanted, values, strict=True)), captured.warnings)
 
-    def _run(self, feeds: Mapping[str, NDArray[Any]], wanted: list[str], options: Any) -> list[Any]:
+    def _run(self, feeds: Mapping[str, NDArray[Any]], wanted: list[str]) -> list[Any]:
         types = dict(zip(self.outputs, self._output_types, strict=True))
         special = any("float8" in t or "bfloat16" in t or "int4" in t for t in types.values())
         special = special or any(_is_low(a) for a in feeds.values())
         if not special or any("tensor(string)" in t for t in self._types.values()):
-            return list(self.raw.run(wanted, dict(feeds), options))
+            return list(self.raw.run(wanted, dict(feeds)))
         values = {name: _to_ort(array) for name, array in feeds.items()}
-        results = self.raw.run_with_ort_values(wanted, values, options)
+        results = self.raw.run_with_ort_values(wanted, values)
         return [_from_ort(value) for value in results]
-
-
-@contextmanager
-def _time_limit(options: Any, seconds: float | None) -> Iterator[None]:
-    """Ends the run that `options` are given to, when it takes longer."""
-    if seconds is None:
-        yield
-        return
-    timer = threading.Timer(seconds, lambda: setattr(options, "terminate", True))
-    timer.daemon = True
-    timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()
 
 
 def _is_low(array: NDArray[Any]) -> bool:

@@ -128,7 +128,9 @@ def ask_in_float64(found: RunComparison, phases: PhaseLog) -> None:
         reason = one_line(attempt.error, 200)
         phases.remark(f"the source could not be computed in float64: {reason}")
     if made is not None:
-        found.reports = judged(found.reports, run, found.allowances, made) or found.reports
+        table = found.prepared.sensitivity.tolerances
+        acquitted = judged(found.reports, run, found.allowances, made, table=table)
+        found.reports = acquitted or found.reports
 
 
 def ask_whether_constant(found: RunComparison, phases: PhaseLog) -> None:

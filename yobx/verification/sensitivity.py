@@ -32,7 +32,6 @@ import onnx
 from numpy.typing import NDArray
 from onnx import helper
 
-from yobx.onnx_optim.model_io import subgraphs
 from yobx.verification.comparison import Allowance, ulp_allowance
 from yobx.verification.dtypes import epsilon_half, is_float, spacing, widen
 from yobx.verification.error_classes import ValueClass, classify
@@ -40,15 +39,12 @@ from yobx.verification.inner_values import Collector
 from yobx.verification.magnitudes import largest_input
 from yobx.verification.noise import noisy_model, run_numbers
 from yobx.verification.noise_waves import before_noise
-from yobx.verification.runner import LoadError, OutOfTimeError, RunError, Session, exposed
+from yobx.verification.runner import LoadError, RunError, Session, exposed
 from yobx.verification.tolerances import ToleranceException, Tolerances
+from yobx.verification.turn_limit import is_ended, turns_enough
 from yobx.verification.value_types import ValueType, value_types
 
 __all__ = ["Sensitivity"]
-
-# Seconds of one run of a model with loops: one that turns until nothing moves does not end where
-# noise moves it.
-_LONGEST = 60.0
 
 
 @dataclass
@@ -77,6 +73,7 @@ class Sensitivity:
     _session: Session | None = None
     _all: bool = False
     _amplification: float = 1.0
+    _turns: int | None = None
     _endless: bool = False
 
     def value_class(self, name: str) -> ValueClass:
@@ -239,17 +236,17 @@ class Sensitivity:
             seed=self.seed,
             clean={**values, **clean},
             narrow=self.narrow,
+            turns=self._turns,
         )
         runs: list[dict[str, list[Any]]] = []
         try:
             session = Session(twin, weights=self.model, provider=self.provider, optimise=False)
             numbers = run_numbers(self.seed, self.tolerances.runs)
-            runs = [
-                inner.turns(session.run({**feeds, **n}, seconds=self._limit()).values)
-                for n in numbers
-            ]
+            runs = [inner.turns(session.run({**feeds, **n}).values) for n in numbers]
         except (LoadError, RunError) as error:
-            self._note(f"rounding inside control flow could not be measured: {error}")
+            if self._takes_more_turns(error, feeds):
+                return self.measure_turns(feeds, inner, clean, values)
+            self._note(f"rounding inside control flow could not be measured: {self._words(error)}")
 
         def noisy(name: str, turn: int) -> list[Any]:
             return [run[name][turn] if turn < len(run[name]) else None for run in runs]
@@ -269,40 +266,48 @@ class Sensitivity:
         wanted = list(dict.fromkeys(names))
         if self._endless:
             return []
-        if self._session is None or not set(wanted) <= set(self._session.outputs):
-            twin, self._amplification, _ = noisy_model(
-                self.model,
-                self.tolerances,
-                seed=self.seed,
-                clean=clean,
-                narrow=self.narrow,
-            )
-            try:
-                self._session = Session(
-                    exposed(twin, wanted, inplace=True),
-                    weights=self.model,
-                    provider=self.provider,
-                    optimise=False,
-                )
-            except LoadError as error:
-                self._note(f"rounding could not be measured: {error}")
-                return []
         try:
-            numbers = run_numbers(self.seed, runs)
-            session = self._session
-            limit = self._limit()
-            return [session.run({**feeds, **n}, wanted, seconds=limit).values for n in numbers]
-        except RunError as error:
-            self._endless = isinstance(error, OutOfTimeError)
-            self._note(f"rounding could not be measured: {error}")
+            if self._session is None or not set(wanted) <= set(self._session.outputs):
+                self._session = self._noisy_session(wanted, clean)
+            session, numbers = self._session, run_numbers(self.seed, runs)
+            return [session.run({**feeds, **n}, wanted).values for n in numbers]
+        except (LoadError, RunError) as error:
+            if self._takes_more_turns(error, feeds):
+                self._session = None
+                return self._noisy_runs(feeds, names, clean, runs)
+            self._endless = is_ended(error)
+            self._note(f"rounding could not be measured: {self._words(error)}")
             return []
 
-    def _limit(self) -> float | None:
-        """Seconds that a noisy run may take: without a loop it takes what any run does."""
-        graphs = subgraphs([self.model.graph, *self.model.functions])
-        return (
-            _LONGEST if any(n.op_type == "Loop" for graph in graphs for n in graph.node) else None
+    def _noisy_session(self, wanted: Sequence[str], clean: Mapping[str, Any]) -> Session:
+        twin, self._amplification, _ = noisy_model(
+            self.model,
+            self.tolerances,
+            seed=self.seed,
+            clean=clean,
+            narrow=self.narrow,
+            turns=self._turns,
         )
+        return Session(
+            exposed(twin, wanted, inplace=True),
+            weights=self.model,
+            provider=self.provider,
+            optimise=False,
+        )
+
+    def _takes_more_turns(self, error: Exception, feeds: Mapping[str, NDArray[Any]]) -> bool:
+        """Whether a noisy run was ended where the model itself takes as many turns of a loop."""
+        if not is_ended(error):
+            return False
+        before = self._turns or self.tolerances.turns
+        self._turns = turns_enough(self.model, feeds, before, self.provider)
+        return self._turns > before
+
+    def _words(self, error: Exception) -> str:
+        if not is_ended(error):
+            return str(error)
+        most = self._turns or self.tolerances.turns
+        return f"noise keeps a loop of the model turning, more than {most} times"
 
     def _note(self, message: str) -> None:
         if message not in self.notes:

@@ -96,6 +96,7 @@ class Tolerances:
         factor: Factor of the contraction bound.
         factorisation: What a factorisation may be off when it is put together again, times size,
             machine epsilon and Frobenius norm of the matrix.
+        near: ULP by dtype that a source may be off itself, computed in float64.
         noise: Noise amplitude by class, in `u`.
         narrow_noise: The same in types of 16 bits, of those classes where it differs.
         narrow_sums: Operations of the source that add up in the 16 bits they are given.
@@ -108,9 +109,11 @@ class Tolerances:
         rms_of_few: The same by number of elements, from one, where it is measured again.
         weak: Share of the output's spread above which an allowance proves little.
         blind: Share above which it proves nothing.
+        turns: Turns that a loop of a noisy run may take, where the model itself takes no more.
         fallback: Tolerances by dtype when nothing can be measured.
         exceptions: Documented exceptions.
         classes: Class of every listed operator.
+        scattered: Class of a scatter by its reduction; one that is not listed is exact.
         zero_sign_free: Operators that leave the sign of a zero open.
         scale: Factor the user asked for; multiplies every float allowance.
     """
@@ -119,6 +122,7 @@ class Tolerances:
     narrow: Mapping[str, Mapping[str, float]]
     factor: float
     factorisation: float
+    near: Mapping[str, float]
     noise: Mapping[str, float]
     narrow_noise: Mapping[str, float]
     narrow_sums: frozenset[str]
@@ -131,9 +135,11 @@ class Tolerances:
     rms_of_few: tuple[float, ...]
     weak: float
     blind: float
+    turns: int
     fallback: Mapping[str, Tolerance]
     exceptions: tuple[ToleranceException, ...]
     classes: Mapping[str, str]
+    scattered: Mapping[str, str]
     zero_sign_free: frozenset[str]
     scale: float = 1.0
 
@@ -317,6 +323,7 @@ def _parse(data: Mapping[str, Any]) -> Tolerances:
         },
         factor=float(data["class"]["contraction"]["factor"]),
         factorisation=float(data["factorisation"]["factor"]),
+        near={dtype: float(ulp) for dtype, ulp in data["wide_source"]["near"].items()},
         noise={
             name: float(value)
             for name, value in model["noise"].items()
@@ -333,6 +340,7 @@ def _parse(data: Mapping[str, Any]) -> Tolerances:
         rms_of_few=tuple(float(value) for value in model["rms_of_few"]),
         weak=float(model["weak"]),
         blind=float(model["blind"]),
+        turns=int(model["turns"]),
         fallback={
             name: Tolerance(float(row["rtol"]), float(row["atol"]))
             for name, row in data["fallback"].items()
@@ -340,5 +348,6 @@ def _parse(data: Mapping[str, Any]) -> Tolerances:
         },
         exceptions=exceptions,
         classes=classes,
+        scattered=dict(data["operators"]["scattered"]),
         zero_sign_free=frozenset(data["operators"]["zero_sign_free"]),
     )

@@ -31,12 +31,9 @@ from yobx.verification.dtypes import is_float, ulp_distance
 from yobx.verification.evidence import BindingRun
 from yobx.verification.findings import Outcome, OutputReport
 from yobx.verification.sources import WideRun
+from yobx.verification.tolerances import Tolerances, load_tolerances
 
 __all__ = ["judged", "may_be_asked"]
-
-# Units in the last place, by bytes of a type, that steps which are rounded may add up to. Seen at
-# most: 9 of float32 beside operations that are off themselves, 7 of float16.
-_NEAR = {2: 8, 4: 128, 8: 128}
 
 
 def may_be_asked(reports: Sequence[OutputReport], run: BindingRun) -> bool:
@@ -66,6 +63,8 @@ def judged(
     run: BindingRun,
     allowances: Mapping[str, Allowance],
     found: WideRun,
+    *,
+    table: Tolerances | None = None,
 ) -> list[OutputReport] | None:
     """Compares what failed with the source in float64.
 
@@ -74,6 +73,7 @@ def judged(
         run: Its arrays.
         allowances: What outputs were compared with, by name.
         found: The source, run in float64.
+        table: The tolerance table, the shipped one by default.
 
     Returns:
         The findings with warnings in the place of failures, if every output that failed agrees;
@@ -89,7 +89,8 @@ def judged(
     for made in others:
         if _agree(run.actual, made, allowances, failing):
             return [_as_traced(r, run, allowances, made) if r.failed else r for r in reports]
-    return _by_float64(reports, run, allowances, found)
+    near = (table or load_tolerances()).near
+    return _by_float64(reports, run, allowances, found, near)
 
 
 def _by_float64(
@@ -97,20 +98,22 @@ def _by_float64(
     run: BindingRun,
     allowances: Mapping[str, Allowance],
     found: WideRun,
+    limits: Mapping[str, float],
 ) -> list[OutputReport] | None:
     """The findings if all that failed agrees with one of the two computations in float64."""
     kept = f"; without a kernel for float64: {', '.join(found.kept)}" if found.kept else ""
     beyond: Mapping[str, Any] | None = {}
-    ways = [(found.rounded, False), (found.wide, True)]
+    ways: list[tuple[Sequence[Any], Mapping[str, float] | None]]
+    ways = [(found.rounded, None), (found.wide, limits)]
     if any(r.failed and r.category != "values" for r in reports):
         beyond = _run(found.in_range, run) if found.in_range is not None else None
-        ways = [(list(run.expected_by_name.values()), False), *ways]
+        ways = [(list(run.expected_by_name.values()), None), *ways]
     for outputs, near in ways:
         if beyond is None or len(outputs) != len(run.expected):
             continue
         exact = dict(zip(run.actual, map(_paired, outputs), strict=False))
         again = [
-            _acquitted(r, run, allowances[r.name], exact[r.name], beyond.get(r.name), near=near)
+            _acquitted(r, run, allowances[r.name], exact[r.name], beyond.get(r.name), near)
             if r.failed
             else r
             for r in reports
@@ -172,14 +175,13 @@ def _acquitted(
     allowance: Allowance,
     wide: Any,
     beyond: Any,
-    *,
-    near: bool,
+    near: Mapping[str, float] | None,
 ) -> OutputReport | None:
     """The report of an output that agrees with the source in float64, or ``None``.
 
-    With `near` the source's own result has to be near that one: what a source rounds on its way may
-    be what it means, as in a cast to integers. What is not finite in the source is asked of
-    `beyond`, if that is given.
+    With limits by dtype in `near`, the source's own result has to be near that one: what a source
+    rounds on its way may be what it means, as in a cast to integers. What is not finite in the
+    source is asked of `beyond`, if that is given.
     """
     name = report.name
     got, want = run.actual[name], run.expected_by_name[name]
@@ -205,7 +207,7 @@ def _acquitted(
         if note not in report.notes and not compare(name, want, exact, allowance).failed:
             report.notes.append(note)
         return None
-    if near and furthest[1] > _NEAR[want.dtype.itemsize]:
+    if near is not None and furthest[1] > near.get(want.dtype.name, 0.0):
         return None
     again.outcome = Outcome.WARNING
     again.rule = f"{allowance.rule}, from the source in float64"
