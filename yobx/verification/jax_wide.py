@@ -1,9 +1,8 @@
 """Runs a traced JAX function in float64 where it computes in fewer bits.
 
 The equations are those of the trace, so nothing that Python decides by a dtype changes. What is
-rounded on purpose stays so: a conversion to a narrower type, a constant, and each result where that
-is asked for. What lies outside the range of the narrower type becomes infinite, as it does there.
-Equations that do not take float64, and those that look at bits, run in their own types.
+rounded all the same says ``wide_types.py``. Equations that do not take float64, and those that look
+at bits, run in their own types.
 """
 
 from __future__ import annotations
@@ -16,6 +15,7 @@ import numpy as np
 
 from yobx.verification.boundary import Attempt
 from yobx.verification.jax_equations import entered
+from yobx.verification.wide_types import keeps_all, wide_name, within_range
 
 __all__ = ["run_in_float64"]
 
@@ -124,9 +124,7 @@ def _converted(value: Any, source: Any, to: Any) -> Any:
 
     if not _plain_dtype(to):
         return value
-    narrow = _is_narrow(source) and _is_narrow(to)
-    exact = narrow and to in (source, np.dtype(np.float32))
-    if exact or (narrow and np.dtype(to).kind == "c"):
+    if keeps_all(np.dtype(source).name, np.dtype(to).name):
         return value.astype(_wide(to))
     return jnp.asarray(value).astype(to)
 
@@ -140,22 +138,21 @@ def _rounded(value: Any, dtype: Any) -> Any:
 
 
 def _result(value: Any, aval: Any, mode: _Mode) -> Any:
-    """A value in the dtype in which it is computed with, in the range of its own."""
     import jax.numpy as jnp
 
     own = getattr(aval, "dtype", None)
     if own is None or not _plain_dtype(own) or not _is_narrow(own):
         return value
-    kind, value = _wide(own), jnp.asarray(value)
-    if value.dtype != kind:
-        return value.astype(kind)
-    if mode.rounded:
-        return value.astype(own).astype(kind)
-    if kind.kind == "c":
-        return value
-    own = np.dtype(np.float32) if mode.in_range and np.dtype(own) == np.float16 else own
-    beyond = jnp.isinf(value.astype(own))
-    return jnp.where(beyond, jnp.copysign(jnp.inf, value), value)
+    return within_range(
+        jnp.asarray(value),
+        (own, _wide(own)),
+        rounded=mode.rounded,
+        ends=np.float32 if mode.in_range and np.dtype(own) == np.float16 else own,
+        cast=lambda array, dtype: array.astype(dtype),
+        with_infinities=lambda array, narrow: jnp.where(
+            jnp.isinf(narrow), jnp.copysign(jnp.inf, array), array
+        ),
+    )
 
 
 def _widened_param(value: Any, mode: _Mode) -> Any:
@@ -207,6 +204,5 @@ def _wide(dtype: Any) -> Any:
     if not _plain_dtype(dtype):
         return dtype
     kind = np.dtype(dtype)
-    if kind.name in {"float32", "float16", "bfloat16"}:
-        return np.dtype(np.float64)
-    return np.dtype(np.complex128) if kind.name == "complex64" else kind
+    wide = wide_name(kind.name)
+    return kind if wide == kind.name else np.dtype(wide)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -211,8 +212,7 @@ class JaxSource:
 
         function, leaves = self._flat(args, options)
         traced = jax.make_jaxpr(function)(*leaves)
-        wide, kept = run_in_float64(traced, leaves)
-        rounded, _ = run_in_float64(traced, leaves, rounded=True)
+        rounded, kept = run_in_float64(traced, leaves, rounded=True)
 
         def compiled() -> list[Any]:
             return list(map(_as_array, jax.jit(core.jaxpr_as_fun(traced))(*leaves)))
@@ -220,10 +220,10 @@ class JaxSource:
         def step_by_step() -> list[Any]:
             return list(map(_as_array, run_equations(traced, leaves, lambda step: step.outputs)))
 
-        def in_range() -> list[Any]:
-            return run_in_float64(traced, leaves, in_range=True)[0]
+        def wide(*, in_range: bool = False) -> list[Any]:
+            return run_in_float64(traced, leaves, in_range=in_range)[0]
 
-        return WideRun((compiled, step_by_step), wide, kept, rounded, in_range)
+        return WideRun((compiled, step_by_step), wide, kept, rounded, partial(wide, in_range=True))
 
     def _flat(
         self, args: tuple[Any, ...], options: Mapping[str, Any]

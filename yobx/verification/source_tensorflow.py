@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -172,8 +173,7 @@ class TensorFlowSource:
         function, leaves = self._call(args, options)
         inputs = [*leaves, *function.captured_inputs]
         try:
-            wide, kept = run_graph(function.graph, inputs, wide=True)
-            rounded, _ = run_graph(function.graph, inputs, wide=True, rounded=True)
+            rounded, kept = run_graph(function.graph, inputs, wide=True, rounded=True)
         except NotRunError:
             return None
 
@@ -183,11 +183,12 @@ class TensorFlowSource:
         def optimised() -> list[Any]:
             return _arrays(function(*leaves))
 
-        def in_range() -> list[Any]:
-            return _flat(function, run_graph(function.graph, inputs, wide=True, in_range=True)[0])
+        def wide(*, in_range: bool = False) -> list[Any]:
+            made, _ = run_graph(function.graph, inputs, wide=True, in_range=in_range)
+            return _flat(function, made)
 
         own, steps = (step_by_step, optimised), _flat(function, rounded)
-        return WideRun(own, _flat(function, wide), kept, steps, in_range)
+        return WideRun(own, wide, kept, steps, partial(wide, in_range=True))
 
     def narrow_values(
         self, args: tuple[Any, ...], options: Mapping[str, Any], values: Mapping[str, str]

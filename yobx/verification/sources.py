@@ -19,6 +19,7 @@ __all__ = [
     "NamedArray",
     "NarrowSource",
     "Origin",
+    "Outputs",
     "RewrittenSource",
     "Source",
     "TracedSource",
@@ -197,13 +198,18 @@ class RewrittenSource(Protocol):
         """
 
 
+#: Outputs in order, or what gives them.
+Outputs = Sequence[Any] | Callable[[], Sequence[Any]]
+
+
 @dataclass(frozen=True)
 class WideRun:
     """A traced source in float64.
 
     Attributes:
         own: Ways to run the trace in its own types, each of which gives the outputs in order.
-        wide: Outputs in float64 (and complex128), where it computes in fewer bits.
+        wide: Outputs in float64 (and complex128), where it computes in fewer bits; what gives them
+            is called if `rounded` does not decide.
         kept: Operations that ran in their own types here too, since they have no others.
         rounded: Outputs in float64 where each result on the way is rounded to its own type: what
             is off is the operations alone. Empty where that cannot be had.
@@ -211,7 +217,7 @@ class WideRun:
     """
 
     own: Sequence[Callable[[], Sequence[Any]]]
-    wide: Sequence[Any]
+    wide: Outputs
     kept: tuple[str, ...] = ()
     rounded: Sequence[Any] = ()
     in_range: Callable[[], Sequence[Any]] | None = None

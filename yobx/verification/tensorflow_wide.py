@@ -1,9 +1,8 @@
 """Runs a TensorFlow graph operation by operation, in float64 where it computes in fewer bits.
 
-What is rounded on purpose stays so: a cast to a narrower type, a variable, a constant, and each
-result where that is asked for. What lies outside the range of the narrower type becomes infinite,
-as it does there. Operations without a kernel for float64, those that look at bits and those that
-step from one number to the next run in their own type.
+What is rounded all the same says ``wide_types.py``; a variable is, too. Operations without a kernel
+for float64, those that look at bits and those that step from one number to the next run in their
+own type.
 """
 
 from __future__ import annotations
@@ -14,6 +13,7 @@ from typing import Any
 
 from yobx.verification.boundary import Attempt
 from yobx.verification.tensorflow_values import CALLS, IFS, MOST_TURNS, WHILES
+from yobx.verification.wide_types import keeps_all, wide_name, within_range
 
 __all__ = ["NotRunError", "Watcher", "run_graph"]
 
@@ -138,20 +138,14 @@ class _Walk:
         kind = _widened(tensor.dtype) if self.wide else tensor.dtype
         if kind == tensor.dtype:
             return value
-        if value.dtype != kind:
-            return tf.cast(value, kind)
-        narrow = tf.cast(value, tensor.dtype)
-        if self.rounded:
-            return tf.cast(narrow, kind)
-        if kind.is_complex:
-            return value
-        if self.in_range and tensor.dtype == tf.float16:
-            narrow = tf.cast(value, tf.float32)
-        beyond = tf.math.is_inf(narrow)
-        if not bool(tf.reduce_any(beyond)):
-            return value
-        infinite = tf.sign(value) * tf.constant(float("inf"), kind)
-        return tf.where(beyond, infinite, value)
+        return within_range(
+            value,
+            (tensor.dtype, kind),
+            rounded=self.rounded,
+            ends=tf.float32 if self.in_range and tensor.dtype == tf.float16 else tensor.dtype,
+            cast=tf.cast,
+            with_infinities=_with_infinities,
+        )
 
     def _watched(self, op: Any, inputs: list[Any]) -> list[Any]:
         entered = self._flow(op) is not None
@@ -212,8 +206,7 @@ class _Walk:
         import tensorflow as tf
 
         source, to = op.get_attr("SrcT"), op.get_attr("DstT")
-        exact = source == to or (to == tf.float32 and source in (tf.float16, tf.bfloat16))
-        if exact or (to == tf.complex64 and source in (tf.float32, tf.float16, tf.bfloat16)):
+        if keeps_all(source.name, to.name):
             to = _widened(to)
         return [tf.raw_ops.Cast(x=inputs[0], DstT=to, Truncate=op.get_attr("Truncate"))]
 
@@ -266,9 +259,18 @@ def _widened(dtype: Any) -> Any:
     """The type that stands for a narrower one."""
     import tensorflow as tf
 
-    if dtype in (tf.float32, tf.float16, tf.bfloat16):
-        return tf.float64
-    return tf.complex128 if dtype == tf.complex64 else dtype
+    wide = wide_name(dtype.name)
+    return dtype if wide == dtype.name else tf.as_dtype(wide)
+
+
+def _with_infinities(value: Any, narrow: Any) -> Any:
+    """A value that is infinite where the same one in a narrower type is."""
+    import tensorflow as tf
+
+    beyond = tf.math.is_inf(narrow)
+    if not bool(tf.reduce_any(beyond)):
+        return value
+    return tf.where(beyond, tf.sign(value) * tf.constant(float("inf"), value.dtype), value)
 
 
 def _function(op: Any, attribute: Any) -> Any:
