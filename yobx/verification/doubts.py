@@ -43,6 +43,7 @@ def doubtful(
         for report in reports
         if report.failed
         and report.category == "values"
+        and report.name in allowances  # an element of a sequence has none of its own
         and allowances[report.name].rms is not None
         and (
             0 < report.wrong <= max(1.0, table.few * report.elements)
