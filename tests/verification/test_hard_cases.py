@@ -136,6 +136,7 @@ def sequence() -> onnx.ModelProto:
 def test_sequences(reference: Any, agrees: bool) -> None:
     report = check_conversion(sequence(), (X,), reference=reference)
     assert report.passed is agrees
+    assert not report.internal, report.text()
     if agrees:
         assert all(output.max_abs is not None for output in report.outputs)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from numpy.typing import NDArray
@@ -39,16 +39,39 @@ class BindingRuns:
         self._axes = axes_of_inputs(prepared.model)
         self._refusals = Refusals()
 
-    def make(self, requests: Sequence[BindingRequest] | None, *, source: bool) -> None:
+    def each(
+        self, requests: Sequence[BindingRequest] | None, *, source: bool
+    ) -> Iterator[BindingRun]:
         """Runs the converted model, and the source where it is compared, under every binding.
 
         Args:
             requests: Bindings asked for.
             source: Whether the source runs too.
 
+        Yields:
+            Each run, before the next one is made.
+
         Raises:
             EndOfCheckError: If there is no run to look at.
         """
+        leaves = self._leaves()
+        bindings: list[Binding] = []
+        with self._phases.phase("run"):
+            bindings = choose_bindings(self._prepared.model, self._axes, leaves, requests)
+        for binding in bindings:
+            run: BindingRun | None = None
+            with self._phases.phase("run"):
+                run = self._run_binding(binding, leaves, source=source)
+            if run is not None:
+                self._result.runs.append(run)
+                yield run
+        with self._phases.phase("run"):
+            self._tell_refusals(leaves)
+        if not self._result.runs:
+            raise EndOfCheckError
+
+    def _leaves(self) -> list[NDArray[Any]]:
+        """The sample inputs, one array a graph input."""
         leaves = [as_pairs(leaf) for leaf in tensors_of(self._prepared.args)]
         names = input_names(self._prepared.model)
         if len(names) != len(leaves):
@@ -65,19 +88,16 @@ class BindingRuns:
         if wrong:
             self._phases.fail("run", wrong)
             raise EndOfCheckError
-        with self._phases.phase("run"):
-            for binding in choose_bindings(self._prepared.model, self._axes, leaves, requests):
-                self._run_binding(binding, leaves, source=source)
-            self._tell_refusals(leaves)
-        if not self._result.runs:
-            raise EndOfCheckError
+        return leaves
 
-    def _run_binding(self, binding: Binding, leaves: list[NDArray[Any]], *, source: bool) -> None:
+    def _run_binding(
+        self, binding: Binding, leaves: list[NDArray[Any]], *, source: bool
+    ) -> BindingRun | None:
         entry = BindingReport(binding.label, dict(binding.sizes))
         self._result.report.bindings.append(entry)
         if binding.impossible:
             entry.note = f"not made: {binding.impossible}"
-            return
+            return None
         arrays = resized(self._axes, leaves, binding, self._result.report.seed)
         originals = tensors_of(self._prepared.args)
         own = [from_pairs(a, o.dtype) for a, o in zip(arrays, originals, strict=True)]
@@ -91,8 +111,8 @@ class BindingRuns:
         if attempt.error is not None:
             self._refusals.add(entry, binding, attempt.error)
             if binding.softer is not None:
-                self._run_binding(binding.softer, leaves, source=True)
-            return
+                return self._run_binding(binding.softer, leaves, source=True)
+            return None
         feeds = dict(zip(input_names(self._prepared.model), arrays, strict=True))
         try:
             plain = self._prepared.plain.run(feeds)
@@ -105,13 +125,12 @@ class BindingRuns:
         except RunError as error:
             told = self._frozen(leaves).of_model(binding.sizes, error) if source else ""
             self._phases.fail("run", f"under {binding.describe()}{told}: {error}", error)
-            return
+            return None
         entry.ran = True
         for warning in dict.fromkeys(warnings):
             self._phases.fail("shape-match", f"onnxruntime {warning}, under {binding.describe()}")
         turns = self._turns(feeds)
-        run = BindingRun(binding, args, feeds, expected, plain.values, values, turns)
-        self._result.runs.append(run)
+        return BindingRun(binding, args, feeds, expected, plain.values, values, turns)
 
     def _turns(self, feeds: dict[str, NDArray[Any]]) -> dict[str, list[Any]]:
         """Values inside control flow."""

@@ -32,8 +32,10 @@ class BindingRun:
         feeds: Inputs of the ONNX model.
         expected: Outputs of the source.
         actual: Outputs of the optimised ONNX model by name.
-        values: Every value of the unoptimised model by name, inputs included.
-        turns: Values inside control flow: one array for each time that it was computed.
+        values: Every value of the unoptimised model by name, inputs included; empty where no
+            output differs, but for the first run.
+        turns: Values inside control flow: one array for each time that it was computed; empty as
+            `values` is.
         with_factors: Outputs of the source with factors of the model in the place of its own, where
             these are compared; else ``None``.
     """
@@ -46,6 +48,10 @@ class BindingRun:
     values: dict[str, Any]
     turns: dict[str, list[Any]] = field(default_factory=dict)
     with_factors: list[NamedArray] | None = None
+
+    def release(self) -> None:
+        """Forgets what nobody looks at when all outputs agree."""
+        self.values, self.turns = {}, {}
 
     @property
     def wanted(self) -> list[NamedArray]:

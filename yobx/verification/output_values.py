@@ -20,35 +20,44 @@ from yobx.verification.second_looks import (
     ask_with_factors,
 )
 
-__all__ = ["compare_values"]
+__all__ = ["OutputValues"]
 
 
-def compare_values(prepared: Prepared, phases: PhaseLog) -> None:
-    """Compares all outputs of all runs, and says which differ.
+class OutputValues:
+    """Compares all outputs of all runs.
 
     Args:
         prepared: The converted model.
         phases: Where findings are written.
     """
-    result, report = phases.result, phases.result.report
-    acquits = True  # the source in float64; a check that it does not acquit fails, asked or not
-    for run in result.runs:
-        found = RunComparison(prepared, run)
-        _look_again(found, phases, acquits=acquits)
-        acquits = acquits and not found.differs()
-        report.outputs += found.reports
-    if not report.compared:
-        phases.fail("values", "no output was compared: nothing is proven")
-    elif not any(output.elements or output.failed for output in report.outputs):
-        phases.warn("values", "every output is empty: only dtypes and shapes were compared")
-    elif _nothing_is_finite(report.outputs, result.runs):
-        phases.fail(
-            "values",
-            "no element of any output is finite, so nothing is proven: give inputs that the "
-            "model has numbers for",
-        )
-    _summarise(report.outputs, phases)
-    report.notes += prepared.sensitivity.notes
+
+    def __init__(self, prepared: Prepared, phases: PhaseLog) -> None:
+        self._prepared = prepared
+        self._phases = phases
+        self._acquits = True  # the source in float64; a check that it does not acquit fails anyway
+
+    def add(self, run: BindingRun) -> None:
+        """Compares the outputs of one run."""
+        found = RunComparison(self._prepared, run)
+        _look_again(found, self._phases, acquits=self._acquits)
+        self._acquits = self._acquits and not found.differs()
+        self._phases.result.report.outputs += found.reports
+
+    def tell(self) -> None:
+        """Says which outputs differ, and whether nothing is proven."""
+        phases, report = self._phases, self._phases.result.report
+        if not report.compared:
+            phases.fail("values", "no output was compared: nothing is proven")
+        elif not any(output.elements or output.failed for output in report.outputs):
+            phases.warn("values", "every output is empty: only dtypes and shapes were compared")
+        elif _nothing_is_finite(report.outputs, phases.result.runs):
+            phases.fail(
+                "values",
+                "no element of any output is finite, so nothing is proven: give inputs that the "
+                "model has numbers for",
+            )
+        _summarise(report.outputs, phases)
+        report.notes += self._prepared.sensitivity.notes
 
 
 def _look_again(found: RunComparison, phases: PhaseLog, *, acquits: bool) -> None:

@@ -21,7 +21,7 @@ from yobx.verification.shape_proof import (
 )
 from yobx.words import counted
 
-__all__ = ["check_structure", "prove_shapes"]
+__all__ = ["ShapeProof", "check_structure"]
 
 
 def check_structure(prepared: Prepared, phases: PhaseLog) -> None:
@@ -64,27 +64,39 @@ def _absent(phases: PhaseLog, name: str, category: str, message: str) -> None:
     )
 
 
-def prove_shapes(prepared: Prepared, phases: PhaseLog) -> None:
-    """Compares every stated type and shape with all runs.
+class ShapeProof:
+    """Compares every stated type and shape with runs.
 
     Args:
         prepared: The converted model.
         phases: Where findings are written.
     """
-    said = [
-        (form, stated(form.model, form.inferred), inner_statements(form.model, form.inferred))
-        for form in prepared.forms
-    ]
-    phases.result.statements = said[-1][1]
-    for run in phases.result.runs:
-        *before, last = [_proof(prepared, run, *each) for each in said]
+
+    def __init__(self, prepared: Prepared, phases: PhaseLog) -> None:
+        self._prepared = prepared
+        self._phases = phases
+        self._said: list[tuple[Form, Sequence[Statement], Sequence[Statement]]] = []
+
+    def add(self, run: BindingRun) -> None:
+        """Takes in one run."""
+        if not self._said:
+            self._said = [
+                (one, stated(one.model, one.inferred), inner_statements(one.model, one.inferred))
+                for one in self._prepared.forms
+            ]
+        result = self._phases.result
+        result.statements = self._said[-1][1]
+        *before, last = [_proof(self._prepared, run, *each) for each in self._said]
         for one in before:
             known = {(m.value, m.static) for m in last.mismatches}
             last.mismatches += [m for m in one.mismatches if (m.value, m.static) not in known]
-        phases.result.report.shapes = merge(phases.result.report.shapes, last)
-    for mismatch in phases.result.report.shapes.mismatches:
-        phase = "structure" if mismatch.kind == "dtype" else "shape-match"
-        phases.fail(phase, mismatch.message)
+        result.report.shapes = merge(result.report.shapes, last)
+
+    def tell(self) -> None:
+        """Says what all runs refute."""
+        for mismatch in self._phases.result.report.shapes.mismatches:
+            phase = "structure" if mismatch.kind == "dtype" else "shape-match"
+            self._phases.fail(phase, mismatch.message)
 
 
 def _proof(

@@ -82,7 +82,7 @@ def _failing_run(result: CheckResult) -> BindingRun | None:
 
 
 def look_for_first(prepared: Prepared, result: CheckResult, *, eager: bool) -> None:
-    """Looks for the first value that differs, when one does.
+    """Looks for the first value that differs, when one does; not behind an element of a sequence.
 
     Args:
         prepared: The converted model.
@@ -90,7 +90,11 @@ def look_for_first(prepared: Prepared, result: CheckResult, *, eager: bool) -> N
         eager: Whether the source alone differs, called eagerly.
     """
     apart = {*PHASE_OF, RANDOM, UNDECIDED}
-    wrong = [o for o in result.report.outputs if o.failed and o.category not in apart]
+    wrong = [
+        o
+        for o in result.report.outputs
+        if o.failed and o.category not in apart and o.name in result.outputs
+    ]
     if wrong and prepared.options.localize:
         _localize(prepared, result, wrong[0], eager=eager)
 
