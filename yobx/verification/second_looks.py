@@ -6,6 +6,7 @@ itself be off by rounding, which it is not in float64, and may give the same wha
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -142,7 +143,7 @@ def ask_whether_constant(found: RunComparison, phases: PhaseLog) -> None:
         found: A run, of which outputs that are not decidable may be such.
         phases: Where remarks are written.
     """
-    source, run, made = found.prepared.source, found.run, []
+    source, run, made = found.prepared.source, found.run, list[Sequence[Any]]()
     undecided = [r for r in found.reports if r.failed and r.category == UNDECIDED and not r.wrong]
     if not undecided or not isinstance(source, WideSource):
         return
@@ -151,10 +152,10 @@ def ask_whether_constant(found: RunComparison, phases: PhaseLog) -> None:
         return
     options = found.prepared.options.conversion()
     with Attempt() as attempt:
-        made = [source.run_in_float64(a, options) for a in (run.args, varied(run.args))]
+        ways = [source.run_in_float64(a, options) for a in (run.args, varied(run.args))]
+        made = [one.wide() if callable(one.wide) else one.wide for one in ways if one is not None]
     if attempt.error is not None:
         reason = one_line(attempt.error, 200)
         phases.remark(f"the source could not be computed in float64: {reason}")
-    outputs = [[np.asarray(a) for a in one.wide] for one in made if one is not None]
-    if len(outputs) == 2:
-        constant_outputs(undecided, found, *outputs)
+    if len(made) == 2:
+        constant_outputs(undecided, found, *([np.asarray(a) for a in one] for one in made))
