@@ -148,3 +148,21 @@ def test_x64_setting_is_untouched() -> None:
     before = jax.config.jax_enable_x64
     to_onnx(jax_fn, (data(2),))
     assert jax.config.jax_enable_x64 == before
+
+
+def test_what_is_wrong_in_a_function_of_jax_is_told_in_words_of_jax() -> None:
+    def scaled(x: Any) -> Any:
+        return jnp.asarray(x.mean()) * x.no_such_method()
+
+    with pytest.raises(TraceError, match=r"inside jax\.jit") as caught:
+        to_onnx(scaled, (data(3, 4),), dynamic_shapes={})
+    assert "tf." not in str(caught.value)
+    assert "SymbolicTensor" not in str(caught.value)
+
+
+def test_a_function_that_refers_to_both_fails_as_one_of_tensorflow() -> None:
+    def both(x: Any) -> Any:
+        return tf.sin(x) * x.no_such_method() * jnp.pi
+
+    with pytest.raises(TraceError, match=r"inside tf\.function"):
+        to_onnx(both, (data(3, 4),), dynamic_shapes={})

@@ -28,7 +28,7 @@ from yobx.tensorflow.dynamic_shapes import resolve_dynamic_shapes
 from yobx.tensorflow.function_body import convert_operations
 from yobx.tensorflow.graph_walk import PLACEHOLDERS, needed_operations
 from yobx.tensorflow.layers import LayerIndex
-from yobx.tensorflow.model_kinds import open_model, uses_jax
+from yobx.tensorflow.model_kinds import open_model, uses_jax, uses_tensorflow
 from yobx.tensorflow.options import ConvertOptions
 from yobx.tensorflow.outputs import name_outputs
 from yobx.tensorflow.prescan import check_convertible
@@ -204,7 +204,9 @@ def _trace(
         try:
             function = lower_jax(source, call, names, shapes)
         except TraceError as second:
-            raise (second if is_jax else error) from None
+            # What TensorFlow said first tells nothing of a function that refers to JAX alone.
+            of_jax = is_jax or not uses_tensorflow(source.model)
+            raise (second if of_jax else error) from None
     return _Traced(source, call, function, names, shapes)
 
 

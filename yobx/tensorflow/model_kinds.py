@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
@@ -24,9 +24,10 @@ from yobx.tensorflow.saved_models import (
 from yobx.tensorflow.source import Declared, ModelSource, paths_by_parameter
 from yobx.tensorflow.structure import flatten_with_path, path_text
 
-__all__ = ["concrete_source", "open_model", "uses_jax"]
+__all__ = ["concrete_source", "open_model", "uses_jax", "uses_tensorflow"]
 
 _JAX_ROOTS = frozenset({"jax", "jaxlib", "flax", "equinox"})
+_TENSORFLOW_ROOTS = frozenset({"keras", "tensorflow", "tf_keras"})
 
 
 def open_model(
@@ -193,11 +194,18 @@ def _attribute_paths(module: Any) -> dict[int, str]:
 
 def uses_jax(function: Any) -> bool:
     """Tells whether a Python function refers to JAX, so that it is probably a JAX function."""
-    if "jax" not in sys.modules:
-        return False
+    return "jax" in sys.modules and _refers_to(function, _JAX_ROOTS)
+
+
+def uses_tensorflow(function: Any) -> bool:
+    """Tells whether a Python function refers to TensorFlow or Keras."""
+    return _refers_to(function, _TENSORFLOW_ROOTS)
+
+
+def _refers_to(function: Any, roots: Collection[str]) -> bool:
     while isinstance(function, functools.partial):
         function = function.func
-    if any(base.__module__.partition(".")[0] in _JAX_ROOTS for base in type(function).__mro__):
+    if any(base.__module__.partition(".")[0] in roots for base in type(function).__mro__):
         return True
     function = getattr(function, "__wrapped__", function)
     function = getattr(function, "__func__", function)
@@ -213,18 +221,17 @@ def uses_jax(function: Any) -> bool:
             values.append(cell.cell_contents)
         except ValueError:  # a variable that is not assigned yet
             continue
-    return any(_is_of_jax(value) for value in values)
+    return any(_is_of(value, roots) for value in values)
 
 
-def _is_of_jax(value: Any) -> bool:
+def _is_of(value: Any, roots: Collection[str]) -> bool:
     origin = (
         value.__name__
         if isinstance(value, ModuleType)
         else getattr(value, "__module__", None) or type(value).__module__
     )
     return isinstance(origin, str) and (
-        origin.partition(".")[0] in _JAX_ROOTS
-        or type(value).__module__.partition(".")[0] in _JAX_ROOTS
+        origin.partition(".")[0] in roots or type(value).__module__.partition(".")[0] in roots
     )
 
 
