@@ -395,3 +395,46 @@ def test_a_scalar_of_tensorflow_in_16_bits_is_an_array() -> None:
     report = check_conversion(largest, (x,))
     assert report.passed, report.text()
     assert report.outputs[0].symbolic_shape == "[]"
+
+
+def _unit_rows(x: Any) -> Any:
+    return tf.math.l2_normalize(x, -1)
+
+
+@pytest.mark.parametrize("seed", [2, 3, 4, 5])
+def test_what_is_subnormal_in_float16_is_rounded_by_half_a_last_place(seed: int) -> None:
+    """Squares of such numbers are, and TensorFlow rounds them, which onnxruntime leaves out."""
+    rng = np.random.default_rng(seed)
+    small = rng.normal(size=(4, 33)) * 10.0 ** rng.uniform(-4, -3, (4, 33))
+    x = np.concatenate([small, rng.normal(size=(4, 33))]).astype(np.float16)
+    function = tf.function(_unit_rows)
+    report = check_conversion(function, (x,), dynamic_shapes=({},))
+    assert report.passed, report.text()
+
+    def off(g: Any, sts: Any, outputs: list[str], op: Any) -> Any:
+        root = g.op.Reciprocal(g.op.Sqrt(op.inputs[0].name))
+        return g.op.Mul(root, np.array(1.02, np.float16), outputs=outputs[:1])
+
+    wrong = check_conversion(
+        function, (x,), dynamic_shapes=({},), extra_converters={"Rsqrt": off}, localize=False
+    )
+    assert wrong.failed_phase == "values", wrong.text()
+
+
+def test_noise_of_subnormal_numbers_has_a_floor() -> None:
+    nodes = [
+        helper.make_node("Mul", ["x", "x"], ["y"]),
+        helper.make_node("Identity", ["y"], ["z"]),
+    ]
+    kind = TensorProto.FLOAT16
+    values = [helper.make_tensor_value_info(n, kind, [4]) for n in "xz"]
+    graph = helper.make_graph(nodes, "net", values[:1], values[1:])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)])
+    x = np.array([0.0, 2e-3, 4e-3, 1.0], np.float16)
+    clean = {"x": x, "y": x * x, "z": x * x}
+    moved = Sensitivity(model, load_tolerances()).measure({"x": x}, clean, ["z"], runs=24)["z"]
+    steps = np.asarray(moved.absolute) / load_tolerances().elementwise / 2.0**-24
+    # Of half a last place, spread evenly; the first is 0 and has what is typical of others.
+    assert (steps[1:3] > 0.2).all()
+    assert (steps[1:3] < 0.6).all()
+    assert steps[3] > 1000

@@ -10,7 +10,7 @@ import onnx
 
 from yobx.verification.dtypes import epsilon_half, is_float, widen
 
-__all__ = ["is_whole", "largest_input", "magnitude"]
+__all__ = ["is_subnormal", "is_whole", "largest_input", "magnitude"]
 
 
 def largest_input(node: onnx.NodeProto, values: Mapping[str, Any]) -> float | None:
@@ -37,3 +37,15 @@ def is_whole(value: Any) -> bool:
         return False
     wide = widen(value)
     return bool(np.all((np.rint(wide) == wide) & (np.abs(wide) * epsilon_half(value.dtype) < 1)))
+
+
+def is_subnormal(value: Any) -> bool:
+    """Whether some numbers of float16 are below its smallest normal one; 0 may have been rounded.
+
+    In other types so small a number is rare, and processors flush it.
+    """
+    if isinstance(value, list):
+        return any(map(is_subnormal, value))
+    if not isinstance(value, np.ndarray) or value.dtype != np.float16:
+        return False
+    return bool(np.any(np.abs(value) < np.finfo(np.float16).smallest_normal))

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from onnx import TensorProto, helper
 
 from yobx.verification.error_classes import node_class, operation_results, subgraphs
-from yobx.verification.magnitudes import is_whole, magnitude
+from yobx.verification.magnitudes import is_subnormal, is_whole, magnitude
 from yobx.verification.narrow_casts import steps_before
 from yobx.verification.noise_of_sums import NoiseOfSums
 from yobx.verification.noise_waves import LOW, RUN_NUMBER, UNIT, Waves, before_noise
@@ -262,6 +262,7 @@ def noisy_model(
         amplification,
         tolerances.noise["factor"],
         seed,
+        frozenset(name for name, value in (clean or {}).items() if is_subnormal(value)),
     )
     opset = next((o.version for o in model.opset_import if o.domain in {"", "ai.onnx"}), 0)
     noise = _Noise(

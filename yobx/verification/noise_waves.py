@@ -30,6 +30,8 @@ UNIT: dict[int | None, float] = {
 }
 #: Types of 16 bits.
 LOW = frozenset({TensorProto.FLOAT16, TensorProto.BFLOAT16})
+# The smallest normal number of float16.
+_SMALLEST = 2.0**-14
 # A sine of amplitude a varies as much as a uniform number in +-a/_SINE.
 _SINE = float(np.sqrt(2.0 / 3.0))
 # Values that differ by a ten-thousandth of the largest get noise of their own.
@@ -56,6 +58,7 @@ class Waves:
         amplification: How much larger than rounding the noise is.
         factor: Amplitude of the noise that all factors of normalisations share.
         seed: Seed of the phases.
+        subnormal: Values of float16 that are rounded where its last place gets no smaller.
     """
 
     dtypes: Mapping[str, int]
@@ -63,6 +66,7 @@ class Waves:
     amplification: float
     factor: float
     seed: int
+    subnormal: frozenset[str] = frozenset()
     _counter: int = 0
     _factors: dict[int, str] = field(default_factory=dict)
     _numbers: dict[int, str] = field(default_factory=dict)
@@ -100,6 +104,9 @@ class Waves:
             wide, result = self.name(source), self.name(target)
             nodes.append(helper.make_node("Cast", [source], [wide], to=TensorProto.FLOAT))
         kind = int(TensorProto.FLOAT) if dtype in LOW else dtype
+        if _ADDED.split(source)[0] in self.subnormal and not absolute:
+            nodes += self._bounded_below(wide, result, width)
+            return [*nodes, helper.make_node("Cast", [result], [target], to=dtype)]
         nodes += self.spread(wide, noise, 1.0, width, kind)
         if alike and width:
             more_nodes, noise = self._and_alike("Mul", noise, 1.0, width, kind)
@@ -117,6 +124,33 @@ class Waves:
         if dtype in LOW:
             nodes.append(helper.make_node("Cast", [result], [target], to=dtype))
         return nodes
+
+    def _bounded_below(self, wide: str, result: str, width: float) -> list[onnx.NodeProto]:
+        """Noise of a value in float16, in proportion to it or to the smallest normal number.
+
+        Below that a last place is 2^-24 always, and half of it is what rounding may do. Rounding
+        changes no sign, and zero is zero.
+        """
+        least, nothing, noise, size, larger, error, moved, product, crossed = (
+            self.name(result) for _ in range(9)
+        )
+        constants = ((least, _SMALLEST), (nothing, 0.0))
+        return [
+            *(
+                helper.make_node(
+                    "Constant", [], [n], value=numpy_helper.from_array(np.array(v, np.float32))
+                )
+                for n, v in constants
+            ),
+            *self.spread(wide, noise, 0.0, width, int(TensorProto.FLOAT)),
+            helper.make_node("Abs", [wide], [size]),
+            helper.make_node("Max", [size, least], [larger]),
+            helper.make_node("Mul", [larger, noise], [error]),
+            helper.make_node("Add", [wide, error], [moved]),
+            helper.make_node("Mul", [wide, moved], [product]),
+            helper.make_node("LessOrEqual", [product, nothing], [crossed]),
+            helper.make_node("Where", [crossed, nothing, moved], [result]),
+        ]
 
     def _and_alike(
         self, join: str, noise: str, middle: float, width: float, dtype: int

@@ -11,6 +11,7 @@ the standard deviation that rounding explains:
     relative to the result, but for operations of which the source adds up in 16 bits;
 * composite (softmax, normalisations, recurrent cells): noise on every float input and on the
 output;
+* in float16 as much as for the smallest normal number, where a value is subnormal;
 * exact operators pass the noise of their inputs on;
 * the factor of a normalisation, whether it is an operator or folded into the weights of a
 convolution, gets one noise for the whole model: where the statistics of all layers are equal, as in
