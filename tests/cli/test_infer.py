@@ -84,7 +84,7 @@ def test_explain_an_unknown_name(path: str, capsys: pytest.CaptureFixture[str]) 
     assert main(["infer", path, "--explain", "absent"]) == ExitCode.USAGE
     assert "no value of that name" in capsys.readouterr().err
     assert main(["infer", path, "--explain", "summ"]) == ExitCode.USAGE
-    assert "Received: --explain summ. Did you mean 'sum'? List" in capsys.readouterr().err
+    assert "Received: --explain summ.\nhint: Did you mean 'sum'? List" in capsys.readouterr().err
 
 
 def test_explain_a_value(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
