@@ -16,6 +16,7 @@ import pytest
 import tensorflow as tf
 from onnx import TensorProto, helper
 
+import yobx.tensorflow
 from yobx.tensorflow import to_onnx
 from yobx.verification import check_conversion
 from yobx.verification.check import run_check
@@ -438,3 +439,39 @@ def test_noise_of_subnormal_numbers_has_a_floor() -> None:
     assert (steps[1:3] > 0.2).all()
     assert (steps[1:3] < 0.6).all()
     assert steps[3] > 1000
+
+
+def _products(x: Any) -> Any:
+    return jnp.cumprod(x, -1)
+
+
+def _scaled(*args: Any, **options: Any) -> onnx.ModelProto:
+    """A conversion whose result is off by a tenth."""
+    model = to_onnx(*args, **options)
+    name = model.graph.output[0].name
+    for node in model.graph.node:
+        node.output[:] = [f"{name}_right" if o == name else o for o in node.output]
+    tenth = helper.make_tensor("tenth", TensorProto.FLOAT, [], [1.1])
+    model.graph.node.extend(
+        [
+            helper.make_node("Cast", [f"{name}_right"], ["wide"], to=TensorProto.FLOAT),
+            helper.make_node("Constant", [], ["scale"], value=tenth),
+            helper.make_node("Mul", ["wide", "scale"], ["more"]),
+            helper.make_node("Cast", ["more"], [name], to=TensorProto.BFLOAT16),
+        ]
+    )
+    return model
+
+
+def test_jax_by_way_of_tensorflow_says_what_it_computes_in_16_bits(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Arrays of numpy do not tell the framework: products of 33 numbers, each rounded."""
+    rng = np.random.default_rng(3)
+    x = (1 + np.abs(rng.standard_normal((4, 33))) * 3).astype(ml_dtypes.bfloat16)
+    right = check_conversion(lambda *a: _products(*a), (x,), seed=3)
+    assert right.framework == "jax"
+    assert right.passed, right.text()
+    monkeypatch.setattr(yobx.tensorflow, "to_onnx", _scaled)
+    wrong = check_conversion(lambda *a: _products(*a), (x,), seed=3, localize=False)
+    assert wrong.failed_phase == "values", wrong.text()

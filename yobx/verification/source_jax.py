@@ -74,6 +74,7 @@ class JaxSource:
         self._function: Callable[..., Any] = exported.call if exported else self._call
         self._kwargs = keywords
         self._converted: onnx.ModelProto | None = None
+        self._model: onnx.ModelProto | None = None
         self._admitted: Any = None
         self._lines: dict[str, str] = {}
 
@@ -82,9 +83,13 @@ class JaxSource:
         from yobx.jax import to_onnx
 
         self._kwargs = options.get("kwargs")
-        self._converted = to_onnx(self.model, args, **options)
+        self._model = self._converted = to_onnx(self.model, args, **options)
         self._admitted = _admission(self.model, args, options)
         return self._converted
+
+    def converted_elsewhere(self, model: onnx.ModelProto) -> None:
+        """Takes what the function was converted to by way of TensorFlow."""
+        self._model = model
 
     def run(
         self, args: tuple[Any, ...], keywords: Mapping[str, Any] | None = None
@@ -159,14 +164,14 @@ class JaxSource:
         from yobx.jax.program import lower, read_exported
         from yobx.verification.jax_types import narrow_results
 
-        if self._converted is None:
+        if self._model is None:
             return frozenset()
         if _is_exported(self.model):
-            return narrow_results(self._converted, read_exported(self.model).module, values)
+            return narrow_results(self._model, read_exported(self.model).module, values)
         function, leaves = self._flat(args, options)
         specs = [jax.ShapeDtypeStruct(leaf.shape, leaf.dtype) for leaf in leaves]
-        opset = next(o.version for o in self._converted.opset_import if not o.domain)
-        return narrow_results(self._converted, lower(function, specs, opset).module, values)
+        opset = next(o.version for o in self._model.opset_import if not o.domain)
+        return narrow_results(self._model, lower(function, specs, opset).module, values)
 
     def run_with_factors(
         self,
@@ -321,6 +326,8 @@ class PlainCallableSource:
             raise
         args, keywords = source_arrays((args, dict(options.get("kwargs") or {})), 0)
         self._recognise(args, keywords)
+        if isinstance(self._chosen, JaxSource):
+            self._chosen.converted_elsewhere(model)
         return model
 
     def _recognise(self, args: tuple[Any, ...], keywords: Mapping[str, Any] | None) -> None:
