@@ -174,6 +174,11 @@ class NodeView:
         self.tainted = self.tainted or news
         return news
 
+    def is_at_most(self, a: DimLike, b: DimLike) -> bool:
+        """Tell whether some node has stated exactly that ``a <= b``."""
+        self.used_constraints = True
+        return self.context.has_less_equal_constraint(a, b)
+
     def simplify(self, dim: DimLike) -> OptimDim:
         """``dim`` rewritten with the equalities known."""
         self.used_constraints = True

@@ -248,7 +248,19 @@ def _is_implied(atom: Atom, rest: Monomial) -> bool:
     if atom not in rest and len(atom.args[0]) == 1 and atom.args[0][0][1] > 0:
         factors = atom.args[0][0][0]
     lows = [factor.bounds()[0] for factor in factors]
-    return set(factors) <= set(rest) and all(low is not None and low >= 0 for low in lows)
+    return all(low is not None and low >= 0 for low in lows) and all(
+        factor in rest or any(_is_zero_with(other, factor) for other in rest) for factor in factors
+    )
+
+
+def _is_zero_with(other: Atom, factor: Atom) -> bool:
+    """Whether ``other`` is 0 where a symbol is, as ``(h + 1)//2`` where ``h`` is."""
+    if factor.kind != "symbol" or other.symbols != {factor.name}:
+        return False
+    try:
+        return _evaluate_atom(other, {factor.name: 0}) == 0
+    except ZeroDivisionError:
+        return False
 
 
 # ---------------------------------------------------------------------------------------- bounds

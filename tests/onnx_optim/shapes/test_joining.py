@@ -4,12 +4,15 @@ import itertools
 
 import numpy as np
 import onnx
+import onnxruntime
 import pytest
 from onnx import TensorProto as T
+from onnxruntime.capi import onnxruntime_pybind11_state as state
 
 from yobx.errors import ShapeError
 from yobx.onnx_optim import OptimDim, OptimTensor, ShapesContext, compute_shapes
 
+REFUSED = (state.Fail, state.InvalidArgument, state.RuntimeException)
 EVERY = [dict(zip("nm", pair, strict=True)) for pair in itertools.product((0, 1, 3, 4), repeat=2)]
 
 
@@ -84,6 +87,47 @@ def test_concat_of_three_inputs_that_may_be_empty(check, runtime_input):
     sizes = [dict(zip("nmk", s, strict=True)) for s in itertools.product((0, 1, 2), repeat=3)]
     inputs = [runtime_input(["n", 2]), runtime_input(["m", "k"]), runtime_input(["k", "n"])]
     check("Concat", inputs, axis=0, sizes=sizes, need_runs=6)
+
+
+@pytest.mark.parametrize("order", ["u, x", "x, u"])
+@pytest.mark.parametrize(("height", "stated"), [("h", None), ("2*h", "2*h"), ("4*h", "4*h")])
+def test_concat_of_an_image_and_what_a_pool_made_of_it(order, height, stated):
+    """A pool takes no empty image: sizes stay readable where a U-Net joins what it has skipped."""
+    text = f"""<ir_version: 10, opset_import: ["" : 21]>
+        g (float[b, 3, "{height}", 6] x) => (float[] y, float[] z)
+        <float[4] scales = {{1, 1, 2, 2}}> {{
+            p = MaxPool <kernel_shape = [2, 2], strides = [2, 2]> (x)
+            u = Resize <mode = "nearest"> (p, , scales)
+            y = Concat <axis = 1> ({order})
+            z = Add (u, x)
+        }}""".replace('"' + height + '"', "h")
+    model = onnx.parser.parse_model(text)
+    model.graph.input[0].type.tensor_type.shape.dim[2].dim_param = height
+    for output in model.graph.output:
+        output.type.tensor_type.ClearField("shape")
+    context = ShapesContext()
+    compute_shapes(context, model)
+    joined = context.get("y").shape
+    if stated is not None:
+        assert joined == ["b", 6, stated, 6]
+    elif order.startswith("x"):
+        assert joined == ["b", 6, "h", 6]
+    else:
+        assert joined == ["b", 6, "2*max(h//2, min(h, 1))", 6]
+    session = onnxruntime.InferenceSession(model.SerializeToString())
+    runs = 0
+    for batch, size in itertools.product((0, 1, 2), range(6)):
+        sizes = {"b": batch, "h": size}
+        shape = (batch, 3, OptimDim(height).evaluate(sizes), 6)
+        try:
+            results = session.run(None, {"x": np.zeros(shape, np.float32)})
+        except REFUSED:  # an odd height, or an image without rows
+            continue
+        runs += 1
+        for name, result in zip("yz", results, strict=True):
+            dims = [dim.evaluate(sizes) for dim in context.get(name).shape]
+            assert dims == list(result.shape), (sizes, name)
+    assert runs >= 4
 
 
 def test_concat_with_an_input_of_unknown_rank():

@@ -139,7 +139,15 @@ def test_col2im(check, runtime_input):
 
 def test_pool_forms_stay_readable(check, runtime_input):
     image = runtime_input(["n", 3, "h", "h + 2"])
-    (found,) = check("MaxPool", [image], kernel_shape=[2, 2], strides=[2, 2])
-    assert found.shape == ["n", 3, "max(h//2, 1)", "h//2 + 1"]
+    sizes = [{"n": n, "h": h} for n in (0, 2) for h in range(5)]
+    (found,) = check(
+        "MaxPool", [image], kernel_shape=[2, 2], strides=[2, 2], sizes=sizes, need_runs=9
+    )
+    assert found.shape == ["n", 3, "max(h//2, min(h, 1))", "h//2 + 1"]
+    even = runtime_input(["n", 3, "2*h", "4*h"])
+    (found,) = check(
+        "AveragePool", [even], kernel_shape=[2, 2], strides=[2, 2], sizes=sizes, need_runs=9
+    )
+    assert found.shape == ["n", 3, "h", "2*h"]
     (found,) = check("MaxPool", [image], kernel_shape=[3, 3], strides=[2, 2], pads=[1, 1, 1, 1])
     assert found.shape == ["n", 3, "(h+1)//2", "(h+1)//2 + 1"]

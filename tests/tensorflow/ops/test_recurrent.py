@@ -142,12 +142,12 @@ def test_nothing_to_read(name: str, n: int, t: int) -> None:
 
 @pytest.mark.parametrize("kind", ["LSTM", "GRU"])
 def test_onnxruntime_alone_hides_nan_in_gates(kind: str) -> None:
-    """A bare node with a NaN gives numbers: the documentation says so."""
+    """A bare node with biases gives numbers for a NaN: the documentation says so."""
     gates = {"LSTM": 4, "GRU": 3}[kind]
     rng = np.random.default_rng(0)
-    names = ["x", "w", "r"]
+    names = ["x", "w", "r", "b"]
     node = onnx.helper.make_node(kind, names, ["y"], hidden_size=2)
-    shapes = [(3, 1, 2), (1, 2 * gates, 2), (1, 2 * gates, 2)]
+    shapes = [(3, 1, 2), (1, 2 * gates, 2), (1, 2 * gates, 2), (1, 4 * gates)]
     floats = onnx.TensorProto.FLOAT
     graph = onnx.helper.make_graph(
         [node],

@@ -14,6 +14,7 @@ from yobx.onnx_optim.optim_dim import OptimDim
 from yobx.onnx_optim.optim_sequence import Descriptor
 from yobx.onnx_optim.optim_shape import OptimShape
 from yobx.onnx_optim.optim_tensor import OptimTensor
+from yobx.onnx_optim.polynomial import gcd_of
 from yobx.onnx_optim.registry import REGISTRY, ShapeRule
 from yobx.onnx_optim.tensor_type import BY_NUMBER, TensorType
 
@@ -236,7 +237,7 @@ def _broadcast_symbols(node: NodeView, dims: Sequence[OptimDim]) -> OptimDim:
     for dim in dims:
         if _PARTS.get(dim) == whole:
             return dim
-    large = [dim for dim in parts if (dim.bounds()[0] or 0) >= 2]
+    large = [dim for dim in parts if _is_never_one(dim)]
     if large:
         # None of these can be the 1 that stretches, so all of them are the result.
         for other in large[1:]:
@@ -249,6 +250,11 @@ def _broadcast_symbols(node: NodeView, dims: Sequence[OptimDim]) -> OptimDim:
         _PARTS.clear()
     _PARTS[result] = whole
     return result
+
+
+def _is_never_one(dim: OptimDim) -> bool:
+    """Tell whether a size is 2 at least, or a multiple of such a number and perhaps 0."""
+    return (dim.bounds()[0] or 0) >= 2 or gcd_of(coef for _, coef in dim.terms) >= 2
 
 
 def broadcast_dim(node: NodeView, dims: Sequence[OptimDim]) -> OptimDim:

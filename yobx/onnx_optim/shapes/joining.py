@@ -9,6 +9,7 @@ import numpy as np
 from yobx.onnx_optim.node_view import NodeView
 from yobx.onnx_optim.optim_dim import OptimDim
 from yobx.onnx_optim.optim_tensor import OptimTensor
+from yobx.onnx_optim.polynomial import gcd_of
 from yobx.onnx_optim.shapes._common import (
     ONE,
     ZERO,
@@ -72,6 +73,8 @@ def _certainly_filled(shape: Dims) -> bool:
 def _reference(node: NodeView, shapes: list[Dims], axis: int) -> Dims:
     """The sizes beside the axis when the inputs do not spell them alike."""
     filled = [shape for shape in shapes if _certainly_filled(shape)]
+    if not filled and all(_filled_like(node, shapes[0], shape) for shape in shapes[1:]):
+        return shapes[0]
     result = list(filled[0] if filled else shapes[0])
     for index in range(len(result)):
         if index == axis:
@@ -83,6 +86,22 @@ def _reference(node: NodeView, shapes: list[Dims], axis: int) -> Dims:
         if not filled and any(shape[index] != shapes[0][index] for shape in shapes):
             result[index] = _of_first_filled(node, shapes, index)
     return tuple(result)
+
+
+def _filled_like(node: NodeView, first: Dims, other: Dims) -> bool:
+    """Tell whether the first input has elements wherever another one has: its sizes count then."""
+    ones = [OptimDim.min(size, ONE) for size in _open_sizes(other)]
+    return all(
+        OptimDim.min(size, ONE) in ones
+        or any(OptimDim.max(_primitive(size), one) == _primitive(size) for one in ones)
+        or any(node.is_at_most(one, size) for one in ones)
+        for size in _open_sizes(first)
+    )
+
+
+def _primitive(size: OptimDim) -> OptimDim:
+    """A size without the common factor of its coefficients: it is 0 where the size is."""
+    return size.exact_div(gcd_of(coef for _, coef in size.terms) or 1)
 
 
 def _of_first_filled(node: NodeView, shapes: list[Dims], index: int) -> OptimDim:
@@ -105,8 +124,13 @@ def _of_first_filled(node: NodeView, shapes: list[Dims], index: int) -> OptimDim
 
 def _filled(shape: Dims, *, without: OptimDim | None = None) -> OptimDim:
     """1 when no size, except one that is left out, is 0; else 0."""
-    open_sizes = [d for d in dict.fromkeys(shape) if d != without and (d.bounds()[0] or 0) < 1]
+    open_sizes = [d for d in _open_sizes(shape) if d != without]
     return OptimDim.min(product(open_sizes), ONE)
+
+
+def _open_sizes(shape: Dims) -> list[OptimDim]:
+    """The sizes that may be 0."""
+    return [d for d in dict.fromkeys(shape) if (d.bounds()[0] or 0) < 1]
 
 
 def _concat_values(tensors: list[OptimTensor], axis: int, rank: int) -> OptimTensor | None:

@@ -110,8 +110,11 @@ def _truncated(size: OptimDim, room: OptimDim, stride: int) -> OptimDim:
     slack = room - size
     if stride == 1 or (slack.is_int() and least + slack.as_int() >= 0):
         return plain
+    if slack.is_int() and stride + slack.as_int() >= 0 and size % stride == ZERO:
+        return plain  # a multiple of the stride that is not 0 is no less than the stride
     if slack.is_int() and least + slack.as_int() + stride >= 1:
-        return OptimDim.max(plain, ONE)
+        # Without a batch the image may be empty too, and then has no window if none is as large.
+        return OptimDim.max(plain, ONE if slack.as_int() + stride >= 1 else OptimDim.min(size, ONE))
     return OptimDim.max(plain, OptimDim.min(room + stride, ONE), ZERO)
 
 
@@ -279,6 +282,15 @@ def conv_transpose(node: NodeView) -> OptimTensor:
     return tensor(item.dtype, dims)
 
 
+def _state_filled(node: NodeView, batch: OptimDim, size: OptimDim) -> None:
+    """State that runtimes take no empty image, though a batch of none."""
+    least = OptimDim.min(batch, ONE)
+    node.at_most(least, size)
+    symbols = [*size.symbols()]
+    if len(symbols) == 1 and size.substitute({symbols[0]: 0}) == ZERO:
+        node.at_most(least, symbols[0])
+
+
 @register("AveragePool MaxPool LpPool")
 def pool(node: NodeView) -> tuple[OptimTensor, ...]:
     """Pooling of `(n, c, d1, ...)`; `MaxPool` may add the indices."""
@@ -294,6 +306,8 @@ def pool(node: NodeView) -> tuple[OptimTensor, ...]:
     else:
         if len(dims) != len(kernel) + 2:
             node.fail(f"input has rank {len(dims)} and the window {len(kernel)} spatial axes")
+        for size in dims[1:]:
+            _state_filled(node, dims[0], size)
         window = read_window(node, len(kernel), kernel)
         found = [*dims[:2], *window_sizes(node, dims[2:], window, lenient=True)]
     result = tensor(item.dtype, found)
