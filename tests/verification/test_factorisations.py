@@ -241,6 +241,23 @@ def test_singular_vectors_change_sign_together() -> None:
     np.testing.assert_array_equal(alone[1], both[0])
 
 
+def test_singular_vectors_of_a_badly_conditioned_matrix_are_judged_together() -> None:
+    """Either factor alone says little there: what would be best beside it is known badly."""
+    rng = np.random.default_rng(0)
+    u, v = (np.linalg.qr(rng.normal(size=(4, 4)))[0] for _ in "uv")
+    s = np.array([1.0, 1e-2, 1e-5, 1e-7])
+    signs = np.array([-1.0, 1.0, -1.0, 1.0])
+    turned = {"u": u * signs, "v": signs[:, None] * v.T}
+    found = equally_good("svd", {}, [(u * s) @ v.T], [s, u, v.T], values=Values(turned), factor=4.0)
+    assert found is not None
+    np.testing.assert_array_equal(found[1], turned["u"])
+    np.testing.assert_array_equal(found[2], turned["v"])
+    apart = {**turned, "v": v.T * np.array([1.0, 1.0, -1.0, 1.0])[:, None]}
+    values = Values(apart)
+    alone = equally_good("svd", {}, [(u * s) @ v.T], [s, u, v.T], values=values, factor=4.0)
+    assert alone is None
+
+
 def test_signs_of_qr_are_fixed() -> None:
     q, r = (np.asarray(a) for a in jnp.linalg.qr(TALL))
     assert judged("qr", {}, [TALL], [q, r], [q, r]) is not None

@@ -215,27 +215,35 @@ def _svd(params: Any, given: list[Array], made: list[Array], find: Finder, allow
 
     def left(u: Array) -> bool:
         us = u[..., :count] * s
-        return _unit(u, allowed) and _small(
-            a - us @ _adjoint(_nearest(_adjoint(a), _adjoint(us))), a, allowed
-        )
+        return _small(a - us @ _adjoint(_nearest(_adjoint(a), _adjoint(us))), a, allowed)
 
     def right(v: Array) -> bool:
         sv = np.swapaxes(s, -1, -2) * v[..., :count, :]
-        return _unit(_adjoint(v), allowed) and _small(a - _nearest(a, sv) @ sv, a, allowed)
+        return _small(a - _nearest(a, sv) @ sv, a, allowed)
 
     def whole(u: Array, v: Array) -> bool:
         return _small((u[..., :count] * s) @ v[..., :count, :] - a, a, allowed)
 
-    us, vs = _all(find(made[1]), left), _all(find(made[2]), right)
-    return [values, *_together(us, vs, whole)]
+    us = _all(find(made[1]), lambda u: _unit(u, allowed))
+    vs = _all(find(made[2]), lambda v: _unit(_adjoint(v), allowed))
+    # Where both are there, nothing else is asked: each alone is only judged by the other one that
+    # would be best, whose rounding grows with the square of the condition.
+    both = _pair(us, vs, whole)
+    return [values, *(both or _together(_all(us, left), _all(vs, right), whole))]
+
+
+def _pair(
+    lefts: list[Array], rights: list[Array], good: Callable[[Array, Array], bool]
+) -> list[Array] | None:
+    pairs = ([x, y] for x in lefts for y in rights)
+    return next((pair for pair in pairs if good(_wide(pair[0]), _wide(pair[1]))), None)
 
 
 def _together(
     lefts: list[Array], rights: list[Array], good: Callable[[Array, Array], bool]
 ) -> Found:
     """Two factors of one matrix, good for each other; one alone where the other is not there."""
-    pairs = ((x, y) for x in lefts for y in rights)
-    both = next((pair for pair in pairs if good(_wide(pair[0]), _wide(pair[1]))), None)
+    both = _pair(lefts, rights, good)
     if both is not None or (lefts and rights):
         return list(both or (None, None))
     return [next(iter(lefts), None), next(iter(rights), None)]
