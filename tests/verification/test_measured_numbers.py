@@ -6,6 +6,7 @@ small refuses right conversions, one that is ten times too wide proves nothing.
 
 from __future__ import annotations
 
+import itertools
 import tomllib
 from collections.abc import Callable, Sequence
 from importlib.resources import files
@@ -22,6 +23,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 import yobx.tensorflow
 from yobx.jax import to_onnx
+from yobx.lowering.resample import kernel_weights
 from yobx.verification import check_conversion
 from yobx.verification.factorisations import Values, equally_good
 from yobx.verification.runner import Session
@@ -157,6 +159,33 @@ def test_the_noise_of_a_fourier_transform_is_its_error(kind: str) -> None:
     deviation = TABLE.noise["contraction"] / np.sqrt(3.0)  # of a uniform number
     assert max(seen) <= 1.25 * deviation, seen  # three deviations are allowed
     assert deviation <= 2.0 * min(seen), seen
+
+
+# ---- filters of resizing -------------------------------------------------------------------------
+
+
+def _error_of_filter(method: str, kernel: str, widened: tuple[bool, ...] = (False, True)) -> float:
+    """Root mean square of the source's filter less that of the converter, in ``u |A||B|``."""
+    errors = []
+    sizes = ((8, 15), (9, 7), (11, 5), (7, 13), (16, 9), (5, 23), (30, 17))
+    for (size, wanted), antialias in itertools.product(sizes, widened):
+        image = np.eye(size, dtype=np.float32).reshape(1, size, 1, size)
+        made = tf.image.resize(image, (wanted, 1), method=method, antialias=antialias)
+        scale = np.float32(wanted) / np.float32(size)
+        ours = kernel_weights(size, wanted, scale, 0.0, kernel=kernel, antialias=antialias)
+        ours = ours.astype(np.float64)
+        x = np.random.default_rng(0).standard_normal((size, 200))
+        off = (made.numpy()[0, :, 0, :] - ours) @ x / (2.0**-24 * (np.abs(ours) @ np.abs(x)))
+        errors.append(off.ravel())
+    return float(np.sqrt(np.mean(np.square(np.concatenate(errors)))))
+
+
+def test_the_noise_of_a_filter_of_resizing_is_its_error() -> None:
+    seen = [_error_of_filter(k, k) for k in ("lanczos3", "lanczos5", "gaussian")]
+    deviation = TABLE.noise["weights"] / np.sqrt(3.0)  # of a uniform number
+    assert max(seen) <= 1.1 * deviation, seen
+    assert deviation <= 1.1 * max(seen), seen
+    assert _error_of_filter("bicubic", "keyscubic", (True,)) == 0.0  # no sines: the same numbers
 
 
 # ---- sums in 16 bits -----------------------------------------------------------------------------

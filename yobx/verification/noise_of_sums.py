@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import onnx
 from onnx import TensorProto, helper
 
@@ -41,7 +42,7 @@ class NoiseOfSums:
             output: Name of the result with noise.
             unit: Rounding of its type.
         """
-        width = self.tolerances.noise["contraction"] * unit * self.waves.amplification
+        width = self._share(node) * unit * self.waves.amplification
         noise, error = self.waves.name(output), self.waves.name(output)
         if node.op_type == "DFT":
             nodes, condition = self._reach_of_fourier(node, self.waves.dtypes[output])
@@ -59,6 +60,13 @@ class NoiseOfSums:
             helper.make_node("Mul", [condition, noise], [error]),
             helper.make_node("Add", [before_noise(output), error], [output]),
         ]
+
+    def _share(self, node: onnx.NodeProto) -> float:
+        """Amplitude in proportion to ``|A||B|``; a converter says which weights are computed."""
+        share = self.tolerances.noise["contraction"]
+        if "weights" not in facts_of(node):
+            return share
+        return float(np.hypot(share, self.tolerances.noise["weights"]))
 
     def are_narrow(self, node: onnx.NodeProto) -> bool:
         """Whether the source adds up in the 16 bits it is given."""

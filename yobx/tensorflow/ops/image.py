@@ -152,7 +152,10 @@ def convert_scale_and_translate(
         for i, axis in enumerate(_axes(g, op))
     )
     x = cast(g, op.inputs[0].name, np.float32)
-    return resample(g, x, rows, columns, outputs=outputs[:1], name=op.name)
+    # TensorFlow computes the filter when it runs, and its sines are not those of the constants.
+    curved = kernel.startswith(("lanczos", "gaussian"))
+    with g.provenance(weights="transcendental" if curved else ""):
+        return resample(g, x, rows, columns, outputs=outputs[:1], name=op.name)
 
 
 def _kernel_weights(
