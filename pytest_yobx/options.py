@@ -74,9 +74,10 @@ def _opsets(text: str) -> tuple[int, ...]:
 
 
 def _count(text: str) -> int:
-    if _number(text) < 0:
+    count = _number(text)
+    if count < 0:
         raise ValueError("a number of checks, 0 or more, is expected")
-    return _number(text)
+    return count
 
 
 def _factor(text: str) -> float:

@@ -8,13 +8,13 @@ import re
 import traceback
 from typing import Any
 
-__all__ = ["SIZES_OF_A_RUN", "factory_hint", "hint_of", "sizes_of_a_run", "without_colours"]
+__all__ = ["FIX_THE_SIZE", "factory_hint", "hint_of", "sizes_of_a_run", "without_colours"]
 
-#: What to write in a model of TensorFlow or Keras where a size is needed that a run decides.
-SIZES_OF_A_RUN = "tf.shape(x)[0], or keras.ops.shape(x)[0] in Keras, in place of x.shape[0]"
+#: What to do where a size has to be a number.
+FIX_THE_SIZE = "fix the size with {} for that input in dynamic_shapes"
 
 _SIZES = {
-    "tensorflow": SIZES_OF_A_RUN,
+    "tensorflow": "tf.shape(x)[0], or keras.ops.shape(x)[0] in Keras, in place of x.shape[0]",
     "keras": "keras.ops.shape(x)[0] in place of x.shape[0]",
     "jax": "x.shape[0] itself, which stays symbolic while JAX traces, in place of int(x.shape[0]) "
     "or a size of an example",

@@ -283,9 +283,8 @@ def test_artifacts_of_what_is_in_order_since_are_removed(pytester):
     zoo = pytester.path / "zoo.py"
     zoo.write_text(zoo.read_text() + "def wrong():\n    raise OSError('no weights')\n")
     run(pytester, "--yobx", "--yobx-bindings", "primes", "-k", "wrong")
-    (left,) = (
-        folders()
-    )  # of the one that fails otherwise now nothing is left, the other did not run
+    # Of the one that fails otherwise now nothing is left; the other did not run.
+    (left,) = folders()
     assert "shapes" in left
     write_repository(pytester, ["good"])
     run(pytester, "--yobx", "-k", "good")

@@ -255,7 +255,6 @@ def test_operations_of_jax_are_its_primitives() -> None:
 
 def _twice(seed: int, share: float = 0.0) -> Any:
     """A check of atanh of atanh, where both are off; a share of the result may be as well."""
-
     with jax.enable_x64(True):
         x = jnp.asarray(np.random.default_rng(seed).uniform(-0.7, 0.7, (3, 5)))
 
@@ -279,7 +278,6 @@ def test_an_operation_of_an_operation_under_one_name_stack_is_another(seed: int)
 
 
 def test_primitives_under_one_name_stack_are_told_apart() -> None:
-
     from yobx.jax import to_onnx as of_jax
 
     with jax.enable_x64(True):

@@ -192,8 +192,7 @@ def refuse_module(target: str) -> None:
     """
     if Path(target).exists() or not all(part.isidentifier() for part in target.split(".")):
         return
-    if "" not in sys.path:
-        sys.path.insert(0, "")
+    _find_in_current_folder()
     root = target.partition(".")[0]
     if importlib.util.find_spec(root) is None:
         return
@@ -205,10 +204,15 @@ def refuse_module(target: str) -> None:
     )
 
 
-def _import(name: str) -> Any:
-    """Import a module as ``python -m`` would: the current folder comes first."""
+def _find_in_current_folder() -> None:
+    """Lets modules be found as ``python -m`` finds them: in the current folder first."""
     if "" not in sys.path:
         sys.path.insert(0, "")
+
+
+def _import(name: str) -> Any:
+    """Import a module as ``python -m`` would."""
+    _find_in_current_folder()
     if not name.endswith(".py"):
         try:
             return importlib.import_module(name)

@@ -96,7 +96,7 @@ class Boundary:
         if self._show_traceback:
             text = "".join(traceback.format_exception(error)) + f"\n{text}"
         text, advice = (text, "") if "\n" in text else hint_apart(text)
-        self._screen.error(text, *filter(None, (advice, hint)))
+        self._screen.error(text, advice, hint)
         return True
 
 

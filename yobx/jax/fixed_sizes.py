@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from yobx.advice import sizes_of_a_run
+from yobx.advice import FIX_THE_SIZE, sizes_of_a_run
 from yobx.places import line_that_raised
 
 __all__ = ["needed_numbers"]
@@ -37,6 +37,8 @@ def needed_numbers(
         for name, size in zip(shape, sizes, strict=True)
         if isinstance(name, str)
     }
+    if not numbers or not all(map(str.isidentifier, numbers)):
+        return {}
     specs = [
         jax.ShapeDtypeStruct(tuple(numbers.get(str(n), n) for n in shape), dtype)
         for shape, (_, dtype) in zip(shapes, arrays, strict=True)
@@ -45,13 +47,12 @@ def needed_numbers(
     with contextlib.suppress(Exception):  # it fails for another reason, which is told already
         trace(*specs)
         traced = True
-    if not traced or not numbers or not all(map(str.isidentifier, numbers)):
+    if not traced:
         return {}
     line = line_that_raised(error) if error is not None else ""
     are = "is a number" if len(numbers) == 1 else "are numbers"
     why = f"it can be traced where {', '.join(numbers)} {are}, but a dynamic size is symbolic"
-    fix = "or fix the size with {} for that input in dynamic_shapes"
     return {
         "sizes": f"{why}{f', at {line}' * bool(line)}",
-        "hint": f"write {sizes_of_a_run('jax')}; {fix}",
+        "hint": f"write {sizes_of_a_run('jax')}; or {FIX_THE_SIZE}",
     }

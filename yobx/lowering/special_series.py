@@ -316,8 +316,7 @@ def spence(g: GraphBuilder, x: str) -> str:
 
     Returns:
         The values, float64, of the shape of `x`: Gauss' quadrature of ``-log(t) / (t - 1)``, after
-        the argument is reflected or inverted to between 1/2 and 3/2.
-        NaN below 0.
+        the argument is reflected or inverted to between 1/2 and 3/2. NaN below 0.
     """
     x = _double(g, x)
     large = g.op.Greater(x, _number(1.5))

@@ -61,7 +61,7 @@ def keras_source(model: Any, title: str = "") -> ModelSource:
         signature_of=model.call,
         declared=declared,
         own_arguments=_own_arguments(model, declared),
-        input_names=lambda call: _input_names(model, declared, call),
+        input_names=lambda call: _input_names(declared, call),
         output_names=lambda outputs: _output_names(model, outputs),
         autograph=False,  # Keras does not convert Python control flow either
         guard=lambda: _unchanged(layers),
@@ -168,9 +168,7 @@ def _own_arguments(model: Any, declared: tuple[Declared, ...] | None) -> CallArg
     return CallArguments(leaves, {}, leaves)
 
 
-def _input_names(
-    model: Any, declared: tuple[Declared, ...] | None, call: CallArguments
-) -> list[str] | None:
+def _input_names(declared: tuple[Declared, ...] | None, call: CallArguments) -> list[str] | None:
     if declared is None or len(call.positional) != len(declared):
         return None
     if any(isinstance(label, str) for leaf in call.positional for label in leaf.path[1:]):

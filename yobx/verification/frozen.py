@@ -8,7 +8,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from yobx.advice import sizes_of_a_run
+from yobx.advice import FIX_THE_SIZE, sizes_of_a_run
 from yobx.places import innermost_user_line, line_that_raised
 from yobx.verification.arguments import fill, from_pairs, tensors_of
 from yobx.verification.bindings import Binding, axes_of_inputs, choose_bindings, resized
@@ -21,12 +21,12 @@ from yobx.verification.runner import RunError, input_names
 from yobx.verification.shape_proof import describe_node
 from yobx.verification.sources import GraphSource, Origin, TracedSource
 
-__all__ = ["FROZEN", "FrozenSizes", "frozen_sizes", "hint_for"]
+__all__ = ["FROZEN", "FrozenSizes", "frozen_sizes"]
 
 #: Title of a failure whose cause is a size that is a number in the converted model.
 FROZEN = "a SIZE was FROZEN while the model was traced"
-#: What to do where a model takes other inputs than those that were generated.
-OWN_INPUTS = (
+# What to do where a model takes other inputs than those that were generated.
+_OWN_INPUTS = (
     "give inputs that the model takes: (model, (array, ...)) from a factory, args=(array, ...) to "
     "a check; inputs_for(...) of pytest_yobx.strategies draws them in a test of your own"
 )
@@ -36,15 +36,10 @@ _FRAME = re.compile(r'File "([^"]+)", line (\d+)')
 _NODE = re.compile(r"Name:'([^']+)'")
 
 
-def hint_for(framework: str) -> str:
-    """What to do where a size is a number, in the words of a framework.
-
-    Args:
-        framework: That of the model.
-    """
-    fix = "fix the size with {} for that input in dynamic_shapes"
+def _hint_for(framework: str) -> str:
+    """What to do where a size is a number, in the words of a framework."""
     instead = sizes_of_a_run(framework)
-    return f"write {instead}; or {fix}" if instead else ""
+    return f"write {instead}; or {FIX_THE_SIZE}" if instead else ""
 
 
 def frozen_sizes(prepared: Prepared, run: BindingRun, names: Sequence[str]) -> Cause:
@@ -68,7 +63,7 @@ def frozen_sizes(prepared: Prepared, run: BindingRun, names: Sequence[str]) -> C
         FROZEN,
         f"{place}traced with {traced} it gives what it gives when it is called, traced with a "
         f"dynamic {dynamic} it gives what the converted model gives",
-        hint_for(source.framework),
+        _hint_for(source.framework),
     )
 
 
@@ -132,7 +127,7 @@ class FrozenSizes:
     def _tell(self, title: str, text: str) -> None:
         """Writes what is behind a failure, unless that is known already."""
         if self._report.cause is None:
-            self._report.cause = Cause(title, text, hint_for(self._prepared.source.framework))
+            self._report.cause = Cause(title, text, _hint_for(self._prepared.source.framework))
 
     def _tell_generated(self) -> None:
         """Says that nobody gave the inputs which the source refuses."""
@@ -141,7 +136,7 @@ class FrozenSizes:
             self._report.cause = Cause(
                 "the model refuses GENERATED inputs",
                 f"no inputs were given, so yobx made some up, seed {self._seed}: {made}",
-                OWN_INPUTS,
+                _OWN_INPUTS,
             )
 
     def _fixed(self, failing: Mapping[str, int], runs: Callable[[Binding], bool]) -> dict[str, int]:

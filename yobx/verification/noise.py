@@ -221,7 +221,7 @@ def _unrounded(graph: onnx.GraphProto) -> set[str]:
     return found
 
 
-def _amplification(model: onnx.ModelProto, dtypes: Mapping[str, int]) -> float:
+def _amplification(dtypes: Mapping[str, int]) -> float:
     """How much larger than rounding the noise is: it stands out, and stays linear."""
     present = set(dtypes.values())
     if present & LOW:
@@ -255,7 +255,7 @@ def noisy_model(
         has an input more, see `run_numbers`.
     """
     dtypes = {name: found.dtype for name, found in value_types(model).items()}
-    amplification = _amplification(model, dtypes)
+    amplification = _amplification(dtypes)
     waves = Waves(
         dtypes,
         {name: magnitude(value) for name, value in (clean or {}).items()},
@@ -272,7 +272,7 @@ def noisy_model(
         whole=frozenset(name for name, value in (clean or {}).items() if is_whole(value)),
         unrounded=frozenset(_unrounded(model.graph)),
         narrow=narrow,
-        turns=turns or tolerances.turns,
+        turns=tolerances.turns if turns is None else turns,
     )
     twin = light(model)
     nodes = noise.graph(twin.graph.node)

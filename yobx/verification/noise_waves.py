@@ -208,7 +208,15 @@ class Waves:
         ]
 
     def common_factor(self, last: onnx.NodeProto, output: str) -> onnx.NodeProto:
-        """Scales the output by the noise that all factors of normalisations share."""
+        """Scales an output by the noise that all factors of normalisations share.
+
+        Args:
+            last: The node that makes the output, which gets another name there.
+            output: Name of the output.
+
+        Returns:
+            The node that makes the output now.
+        """
         dtype = self.dtypes[output]
         last.output[0] = self.name(output)
         factor = self._factors.setdefault(dtype, f"factor{dtype}__noise")
@@ -234,5 +242,6 @@ class Waves:
         ]
 
     def name(self, hint: str) -> str:
+        """A name that no other value of the twin has, beginning with another one."""
         self._counter += 1
         return f"{hint}__noise{self._counter}"

@@ -48,7 +48,7 @@ from yobx.verification.unused_converters import Watched
 from yobx.verification.vocabulary import with_known_keys
 from yobx.verification.weights import light
 
-__all__ = ["Prepared", "prepare"]
+__all__ = ["NEEDED", "Prepared", "prepare"]
 
 #: Title of a failure of a model that can be traced where its sizes are numbers.
 NEEDED = "a dynamic SIZE is needed as a NUMBER while the model is traced"

@@ -244,7 +244,7 @@ def _shape_lines(report: Findings) -> list[str]:
     shapes = report.shapes
     if not shapes.values:
         return []
-    ran = "; ".join(_binding(b.label, b.sizes) for b in report.bindings if b.ran)
+    ran = "; ".join(_binding(b.sizes) for b in report.bindings if b.ran)
     text = f"{shapes.checked} of {counted(shapes.values, 'value')} confirmed"
     if shapes.mismatches:
         text += f", {len(shapes.mismatches)} refuted"
@@ -255,7 +255,7 @@ def _shape_lines(report: Findings) -> list[str]:
     return [_row("shapes", f"{text}, under {ran}")]
 
 
-def _binding(label: str, sizes: dict[str, int]) -> str:
+def _binding(sizes: dict[str, int]) -> str:
     if not sizes:
         return "static sizes"
     return ", ".join(f"{name}={size}" for name, size in sizes.items())

@@ -100,15 +100,18 @@ def _by_float64(
 ) -> list[OutputReport] | None:
     """The findings if all that failed agrees with one of the two computations in float64."""
     kept = f"; without a kernel for float64: {', '.join(found.kept)}" if found.kept else ""
-    beyond: Mapping[str, Any] | None = {}
+    beyond: Mapping[str, Any] = {}
     ways: list[tuple[Outputs, Mapping[str, float] | None]]
     ways = [(found.rounded, None), (found.wide, limits)]
     if any(r.failed and r.category != "values" for r in reports):
-        beyond = _run(found.in_range, run) if found.in_range is not None else None
+        made = _run(found.in_range, run) if found.in_range is not None else None
+        if made is None:
+            return None
+        beyond = made
         ways = [(list(run.expected_by_name.values()), None), *ways]
     for way, near in ways:
-        exact = _run(way, run) if beyond is not None else None
-        if beyond is None or exact is None:
+        exact = _run(way, run)
+        if exact is None:
             continue
         again = [
             _acquitted(r, run, allowances[r.name], exact[r.name], beyond.get(r.name), near=near)

@@ -342,6 +342,9 @@ def _thirds(m: _Matcher, hidden: int, z: Any, r: Any, last: Any) -> int | None:
         z: Its product with the first third.
         r: Its product with the second third.
         last: The last third.
+
+    Returns:
+        Number of the input of the body that holds all three.
     """
     units = m.body.inputs[hidden].shape[-1]
     if not units:

@@ -41,7 +41,17 @@ def window_of(op: Any, kernel: Sequence[int], default_format: str = "NHWC") -> W
 
 
 def pool_window(op: Any, ksize: list[int], strides: list[int]) -> Window:
-    """Return the window of a pooling over space."""
+    """Return the window of a pooling over space.
+
+    Args:
+        op: The pooling.
+        ksize: Size of the window along each axis, batch and channels too.
+        strides: Steps along the same axes.
+
+    Raises:
+        UnsupportedAttributeError: If the window reaches over batch or channels, or the layout is
+            another one.
+    """
     last, name = data_format(op, POOL_FORMAT[len(ksize)])
     if name == "NCHW_VECT_C":
         unsupported(op, "the layout must be NHWC or NCHW", f"data_format={name}")

@@ -31,7 +31,7 @@ from yobx.tensorflow.ops._op import (
     require_constant,
     unsupported,
 )
-from yobx.tensorflow.ops._window import in_channels_first, padding_pairs, pool_window
+from yobx.tensorflow.ops._window import POOL_FORMAT, in_channels_first, padding_pairs, pool_window
 from yobx.tensorflow.ops.slicing import replace_slice
 from yobx.tensorflow.register import register_tf_op_converter
 from yobx.xbuilder import GraphBuilder
@@ -147,7 +147,7 @@ def convert_average_gradient(
     """To each element its share of every window it was in."""
     window = pool_window(op, int_list(op, "ksize"), int_list(op, "strides"))
     n = len(window.kernel)
-    layout = {2: "NHWC", 3: "NDHWC"}[n]
+    layout = POOL_FORMAT[n + 2]
     last, _ = data_format(op, layout)
     shape = shapes.vector(g, op.inputs[0].name)
     first = 1 if last else 2
