@@ -96,11 +96,18 @@ def dotted(node: ast.expr) -> str:
     return ""
 
 
-def caught(handler: ast.ExceptHandler) -> set[str]:
-    """Names of the exception classes that a handler catches; ``Exception`` for a bare one."""
-    if handler.type is None:
-        return {"Exception"}
-    elements = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+def caught(node: ast.AST) -> set[str]:
+    """Names of the exception classes that a handler or ``contextlib.suppress`` catches.
+
+    A bare handler catches ``Exception``, any other node nothing.
+    """
+    elements: list[ast.expr] = []
+    if isinstance(node, ast.ExceptHandler):
+        if node.type is None:
+            return {"Exception"}
+        elements = node.type.elts if isinstance(node.type, ast.Tuple) else [node.type]
+    elif isinstance(node, ast.Call) and dotted(node.func) in {"contextlib.suppress", "suppress"}:
+        elements = node.args
     return {dotted(element).rpartition(".")[2] for element in elements}
 
 

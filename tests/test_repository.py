@@ -27,9 +27,11 @@ WORKFLOWS = 5
 
 # A file that may break a law, and why.
 EXCUSED: dict[str, str] = {}
-# Where the code of a user runs, anything may be raised: one handler each, which chains the cause.
+# Where the code of a user runs, anything may be raised: one handler each, which chains the cause if
+# it is what is told.
 BOUNDARIES: dict[str, str] = {
     "yobx/jax/convert.py": "a function of the user that fails while JAX traces it is a TraceError",
+    "yobx/jax/fixed_sizes.py": "such a function is tried with numbers; its first failure is told",
 }
 
 
@@ -59,7 +61,7 @@ def test_no_broad_except() -> None:
         (source.name, node.lineno)
         for source in sources()
         for node in ast.walk(source.tree())
-        if isinstance(node, ast.ExceptHandler) and caught(node) & BROAD
+        if caught(node) & BROAD
     ]
     allowed = Counter(dict.fromkeys(BOUNDARIES, 1))
     too_many = Counter(name for name, _ in found) - allowed
