@@ -28,7 +28,8 @@ FROZEN = "a SIZE was FROZEN while the model was traced"
 # What to do where a model takes other inputs than those that were generated.
 _OWN_INPUTS = (
     "give inputs that the model takes: (model, (array, ...)) from a factory, args=(array, ...) to "
-    "a check; inputs_for(...) of pytest_yobx.strategies draws them in a test of your own"
+    "a check, inputs() beside the reference(...) of an .onnx file; inputs_for(...) of "
+    "pytest_yobx.strategies draws them in a test of your own"
 )
 
 # How TensorFlow writes the lines that made an operation, and onnxruntime the node that failed.
