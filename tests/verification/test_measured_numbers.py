@@ -7,9 +7,11 @@ small refuses right conversions, one that is ten times too wide proves nothing.
 from __future__ import annotations
 
 import itertools
+import re
 import tomllib
 from collections.abc import Callable, Sequence
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -22,6 +24,7 @@ from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
 import yobx.tensorflow
+from yobx.errors import ArgumentError
 from yobx.jax import to_onnx
 from yobx.lowering.resample import kernel_weights
 from yobx.verification import check_conversion
@@ -267,3 +270,12 @@ def test_one_right_output_of_few_elements_in_ten_thousand_is_refused(elements: i
 
 def test_an_output_of_more_elements_has_the_limit_of_many() -> None:
     assert TABLE.rms_limit(len(TABLE.rms_of_few) + 1, TABLE.again) == TABLE.rms
+
+
+@pytest.mark.parametrize("name", ["sums", "weights", "factor"])
+def test_a_table_without_a_noise_says_which(tmp_path: Path, name: str) -> None:
+    shipped = files("yobx.verification").joinpath("tolerances.toml").read_text(encoding="utf-8")
+    file = tmp_path / "own.toml"
+    file.write_text(re.sub(rf"(?m)^{name} = [\d.]+ .*$", "", shipped, count=1), encoding="utf-8")
+    with pytest.raises(ArgumentError, match=f"model.noise.{name}"):
+        load_tolerances(file)

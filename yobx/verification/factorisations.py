@@ -235,6 +235,7 @@ def _svd(params: Any, given: list[Array], made: list[Array], find: Finder, allow
 def _pair(
     lefts: list[Array], rights: list[Array], good: Callable[[Array, Array], bool]
 ) -> list[Array] | None:
+    """The first two factors of one matrix that are good for each other."""
     pairs = ([x, y] for x in lefts for y in rights)
     return next((pair for pair in pairs if good(_wide(pair[0]), _wide(pair[1]))), None)
 

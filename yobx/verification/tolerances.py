@@ -306,6 +306,18 @@ def _exception(row: Mapping[str, Any]) -> ToleranceException:
     )
 
 
+_NOISES = (
+    "rounded",
+    "transcendental",
+    "contraction",
+    "sums",
+    "weights",
+    "composite",
+    "inputs",
+    "factor",
+)
+
+
 def _parse(data: Mapping[str, Any]) -> Tolerances:
     classes: dict[str, str] = {}
     for label in ("exact", "rounded", "composite", "contraction"):
@@ -314,6 +326,9 @@ def _parse(data: Mapping[str, Any]) -> Tolerances:
                 raise KeyError(f"{op_type} is listed twice")
             classes[op_type] = label
     model = data["model"]
+    for name in _NOISES:
+        if name not in model["noise"]:
+            raise KeyError(f"model.noise.{name}")
     exceptions = tuple(map(_exception, data.get("exception", ())))
     return Tolerances(
         ulp={name: float(row["ulp"]) for name, row in data["class"].items() if "ulp" in row},
