@@ -40,8 +40,12 @@ PARTS = [
           ([0, 0, 1], [1, 0, 3], (1, 3, 2), {"ellipsis_mask": 2}),
           ([0, 0, 1], [1, 0, 3], (1, 1, 2, 4), {"new_axis_mask": 2}),
           ([0, 1, 2], [1, 2, 4], (1, 2), {"shrink_axis_mask": 2}))),
-    Row("StridedSliceGrad", {"shape": [4], "begin": [-1], "end": [-9], "strides": [-2],
-        "dy": Arg("float32", (2,))}, tag="backwards", **ONE),
+    *(Row("StridedSliceGrad", {"shape": [size, 3], "begin": [begin], "end": [end],
+          "strides": [step], "dy": Arg("float32", (count, 3))}, tag=f"{size} {begin} {end} {step}",
+          **ONE)
+      for size, begin, end, step, count in (
+          (4, -1, -9, -2, 2), (4, -3, -9, -1, 2), (5, -4, 4, 2, 2), (1, -2, 3, 1, 1),
+          (3, 2, -4, -1, 3), (4, 3, 0, -2, 2))),
 ]  # fmt: skip
 POOLS = [
     *(Row("AvgPoolGrad", {"orig_input_shape": [3, 6, 7, 2], "grad": Arg("float32", shape)},

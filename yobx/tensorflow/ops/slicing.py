@@ -44,12 +44,12 @@ class SlicePlan:
 class _Specification:
     """The begin, end and stride vectors, entry by entry: an integer if known, else a name."""
 
-    def __init__(self, g: GraphBuilder, op: Any, first: int = 1) -> None:
+    def __init__(self, g: GraphBuilder, op: Any) -> None:
         self._g = g
-        self._inputs = [op.inputs[first + i].name for i in range(3)]
-        self._values = [constant(g, op, first + i) for i in range(3)]
+        self._inputs = [op.inputs[i].name for i in (1, 2, 3)]
+        self._values = [constant(g, op, i) for i in (1, 2, 3)]
         self._vectors: dict[int, str] = {}
-        sizes = [dims(g, op, first + i) for i in range(3)]
+        sizes = [dims(g, op, i) for i in (1, 2, 3)]
         self.length = next(int(s[0]) for s in sizes if s is not None and s[0] is not None)
 
     def entry(self, which: int, index: int) -> Dim:
@@ -73,13 +73,13 @@ def _masked(g: GraphBuilder, step: Dim, forward: int, backward: int) -> Dim:
     return str(g.op.Where(positive, *choice))
 
 
-def plan_strided_slice(g: GraphBuilder, op: Any, n: int, first: int = 1) -> SlicePlan:
-    """Read the masks of a ``StridedSlice`` on an input of rank ``n``."""
+def plan_strided_slice(g: GraphBuilder, op: Any, x: str, n: int) -> SlicePlan:
+    """Read begin, end, strides (inputs 1 to 3) and the masks of a slice of ``x``, of rank ``n``."""
     masks = {
         name: int(attr(op, f"{name}_mask"))
         for name in ("begin", "end", "ellipsis", "new_axis", "shrink_axis")
     }
-    spec, plan = _Specification(g, op, first), SlicePlan()
+    spec, plan = _Specification(g, op), SlicePlan()
 
     def is_set(name: str, index: int) -> bool:
         return bool(masks[name] & (1 << index))
@@ -102,8 +102,7 @@ def plan_strided_slice(g: GraphBuilder, op: Any, n: int, first: int = 1) -> Slic
             step = spec.entry(2, i)
             begin = _masked(g, step, 0, _LAST) if is_set("begin", i) else spec.entry(0, i)
             end = _masked(g, step, _LAST, _FIRST) if is_set("end", i) else spec.entry(1, i)
-            if first == 1:
-                end = _end_before_start(g, op, axis, (begin, end, step))
+            end = _end_before_start(g, x, axis, (begin, end, step))
             if (begin, end, step) != (0, _LAST, 1):
                 _add_range(plan, axis, begin, end, step)
             axis += 1
@@ -111,7 +110,7 @@ def plan_strided_slice(g: GraphBuilder, op: Any, n: int, first: int = 1) -> Slic
     return plan
 
 
-def _end_before_start(g: GraphBuilder, op: Any, axis: int, entry: tuple[Dim, Dim, Dim]) -> Dim:
+def _end_before_start(g: GraphBuilder, x: str, axis: int, entry: tuple[Dim, Dim, Dim]) -> Dim:
     """Return the end of a range, moved where going down begins before the first element.
 
     TensorFlow takes nothing then; ONNX begins at the first element.
@@ -119,11 +118,10 @@ def _end_before_start(g: GraphBuilder, op: Any, axis: int, entry: tuple[Dim, Dim
     begin, end, step = entry
     if (isinstance(step, int) and step > 0) or (isinstance(begin, int) and begin >= -1):
         return end
-    known = dims(g, op, 0)
+    known = shapes.dims(g, x)
     size = known[axis] if known is not None and axis < len(known) else None
     if isinstance(begin, int) and size is not None:
         return 0 if begin + size < 0 else end
-    x = op.inputs[0].name
     length: Any = g.op.Shape(x, start=axis, end=axis + 1)
     start = np.array([begin], np.int64) if isinstance(begin, int) else begin
     early = g.op.Less(start, g.op.Neg(length))
@@ -156,7 +154,7 @@ def _add_index(g: GraphBuilder, plan: SlicePlan, axis: int, index: Dim) -> None:
 def convert_strided_slice(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: Any) -> str:
     """Ranges, indices, new axes and an ellipsis, as in Python's ``x[...]``."""
     x = op.inputs[0].name
-    plan = plan_strided_slice(g, op, _rank(g, op))
+    plan = plan_strided_slice(g, op, x, _rank(g, op))
     if plan.axes == plan.dropped and len(plan.axes) == 1 and not plan.added:
         index: Any = plan.starts[0]
         chosen = np.array(index, np.int64) if isinstance(index, int) else shapes.scalar(g, index)
@@ -229,7 +227,7 @@ def replace_slice(g: GraphBuilder, op: Any, x: str, n: int, outputs: list[str]) 
         Name of the result, of the shape of ``x``.
     """
     update = op.inputs[4].name
-    plan = plan_strided_slice(g, op, n)
+    plan = plan_strided_slice(g, op, x, n)
     one = np.array(1, np.int64)
     total = g.op.ReduceProd(g.op.Shape(x), keepdims=0)
     flat_positions = g.op.Reshape(
