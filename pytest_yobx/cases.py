@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_yobx.entries import EntryError, Loaded
-from pytest_yobx.options import ONE_EACH, Settings, check_keywords
+from pytest_yobx.options import ONE_EACH, OPTIONS, Settings, check_keywords
 from pytest_yobx.results import attach, payloads_of, safe_name
 
 if TYPE_CHECKING:
@@ -262,13 +262,32 @@ def finish(result: CheckResult, item: pytest.Item, settings: Settings) -> None:
         report.raise_if_failed()  # chained to nothing: the text says what was raised, and where
 
 
+#: Settings of a check that a flag may have given; those of the session change no result.
+_REPEATED = frozenset(
+    (
+        "target_opset",
+        "dynamic_shapes",
+        "precision",
+        "bindings",
+        "provider",
+        "tolerance_class",
+        "tolerance_scale",
+        "tolerances",
+        "isolate",
+    )
+)
+
+
 def _rerun(item: pytest.Item, settings: Settings, seed: int) -> str:
     """The command that repeats a test; flags that are part of its name are repeated too."""
     parts = ["pytest", _quoted(_from_here(item)), *(["--yobx"] if settings.active else [])]
-    for name in ("target_opset", "precision", "bindings"):
-        text = item.config.getoption(f"yobx_{name}", None)
-        if text and not (name == "bindings" and "=" not in text):
-            parts.append(f"--yobx-{name.replace('_', '-')} {_quoted(text)}")
+    for option in OPTIONS:
+        text = item.config.getoption(option.ini, None) if option.name in _REPEATED else None
+        if text and not (option.name == "bindings" and "=" not in text):
+            # With a blank, pytest takes a file for a place of tests.
+            parts.append(
+                f"{option.flag}{'=' if option.name == 'tolerances' else ' '}{_quoted(text)}"
+            )
     several = settings.seed if isinstance(settings.seed, tuple) else (seed,)
     parts.append(f"--yobx-seed {','.join(map(str, several))}")
     return " ".join(parts)

@@ -15,6 +15,7 @@ from pytest_yobx import collection, expected, marked, options, results, telling
 from pytest_yobx.baseline import read_report
 from pytest_yobx.cases import cases_for
 from pytest_yobx.expectations import Book, load
+from pytest_yobx.root import refuse_lost_settings
 from pytest_yobx.shards import Attendance, shares
 from pytest_yobx.writable import refuse_unwritable
 
@@ -45,6 +46,7 @@ def pytest_configure(config: pytest.Config) -> None:
         "options "
         "are those of yobx.verification.check_conversion",
     )
+    refuse_lost_settings(config)
     settings = options.read_settings(config)
     collection.remember(config, settings)
     planning = config.getoption("collectonly", False) or hasattr(config, "workerinput")
@@ -124,7 +126,7 @@ class _Parts:
         if config.getoption("--yobx") and (book.entries or book.problems):
             items.append(
                 expected.ProblemsItem.from_parent(
-                    session, name="yobx_expectations", book=book, complete=complete
+                    session, name=results.PROBLEMS, book=book, complete=complete
                 )
             )
         shard = collection.settings_of(config).shard

@@ -15,6 +15,7 @@ from pytest_yobx.shards import Attendance
 __all__ = [
     "GOOD",
     "PAYLOAD",
+    "PROBLEMS",
     "Collected",
     "Row",
     "attach",
@@ -28,6 +29,8 @@ __all__ = [
 GOOD = frozenset({"passed", "xfailed", "skipped", "unchecked"})
 #: Attribute of a TestReport that holds the JSON text; xdist carries it to the controller.
 PAYLOAD = "yobx_payload"
+#: Name of the item that fails where files of expectations are not in order.
+PROBLEMS = "yobx_expectations"
 _RERUN = "rerun"  # outcome of pytest-rerunfailures
 _PROPERTIES = ("yobx_model", "yobx_outcome")
 _KEY = pytest.StashKey[list[dict[str, Any]]]()
@@ -98,15 +101,19 @@ class Collected:
     Attributes:
         rows: One row a test that made a check, or that was an item of ours.
         attendance: Which checks were planned.
+        problems: What is wrong in files of expectations, each with file and line.
     """
 
     rows: dict[str, Row] = field(default_factory=dict)
     attendance: Attendance = field(default_factory=Attendance)
+    problems: list[str] = field(default_factory=list)
 
     def add(self, report: pytest.TestReport) -> None:
         """Takes in a report of one phase of one test."""
         text = getattr(report, PAYLOAD, "")
         if not text:
+            if report.failed and report.nodeid.rpartition("::")[2] == PROBLEMS:
+                self.problems += str(report.longreprtext).splitlines()
             return
         payload = json.loads(text)
         row = self.rows.setdefault(report.nodeid, Row(report.nodeid, "passed"))

@@ -66,6 +66,12 @@ def judge(
             f"{counted(len(lost), 'check')} not made, {lost[0]} first: the run ended before. "
             "This run is red."
         )
+    if collected.problems:
+        more = len(collected.problems) - 1
+        verdict.reasons.append(
+            f"the expectations are not in order: {collected.problems[0]}"
+            f"{f' (and {more} more)' if more else ''}. This run is red."
+        )
     if before is not None:
         elsewhere = frozenset(attendance.planned) - frozenset(attendance.assigned)
         verdict.changes = changes(before["results"], results, elsewhere)

@@ -155,7 +155,15 @@ def test_a_corrupt_file_still_leaves_a_report(pytester):
     write(pytester.path, "[[expect")
     result = run(pytester, *FLAGS)
     result.assert_outcomes(passed=1, failed=1)
-    result.stdout.fnmatch_lines(["expected.toml:3: is not TOML*"])
+    result.stdout.fnmatch_lines(
+        [
+            "expected.toml:3: is not TOML*",
+            "the expectations are not in order: expected.toml:3: is not TOML*This run is red.",
+        ]
+    )
+    told = json.loads((pytester.path / ".yobx" / "report.json").read_text(encoding="utf-8"))
+    assert len(told["red"]) == 1
+    assert told["red"][0].startswith("the expectations are not in order: expected.toml:3:")
     assert (pytester.path / ".yobx" / "report.json").exists()
 
 

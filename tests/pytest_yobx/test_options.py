@@ -236,3 +236,37 @@ def test_several_values_are_never_one_check_in_silence(pytester):
             "warning: test_marker: checked with target_opset=18 alone of 18, 21: a test that asks*",
         ]
     )
+
+
+def test_the_rerun_command_repeats_what_decides_a_result(pytester):
+    write_repository(pytester, ["wrong"])
+    table = Path(options.__file__).parent.parent / "yobx" / "verification" / "tolerances.toml"
+    (pytester.path / "own.toml").write_text(table.read_text(encoding="utf-8"), encoding="utf-8")
+    flags = ("--yobx-tolerance-scale", "0.5", "--yobx-tolerances=own.toml")
+    result = run(pytester, "--yobx", "--yobx-bindings", "ones", *flags, "--yobx-report", "json")
+    result.stdout.fnmatch_lines(
+        [
+            ' rerun      pytest "pyproject.toml::zoo:wrong?ones?" --yobx '
+            '--yobx-tolerance-scale "0.5" --yobx-tolerances="own.toml" --yobx-seed 0'
+        ]
+    )
+
+
+@pytest.mark.parametrize("flag", ["artifacts", "baseline"])
+def test_a_value_that_pytest_takes_for_a_place_of_tests_is_refused(pytester, tmp_path, flag):
+    """pytest would read the settings above both, and find no models."""
+    write_repository(pytester, ["good"])
+    outside = tmp_path / "results"
+    outside.mkdir()
+    assert pytester.path not in outside.parents
+    result = run(pytester, "--yobx", f"--yobx-{flag}", str(outside))
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([f"*pyproject.toml. Write --yobx-{flag}={outside}"])
+    if flag == "artifacts":
+        run(pytester, "--yobx", f"--yobx-{flag}={outside}").assert_outcomes(passed=3)
+
+
+def test_a_value_inside_of_the_repository_may_stand_after_a_blank(pytester):
+    write_repository(pytester, ["good"])
+    (pytester.path / "results").mkdir()
+    run(pytester, "--yobx", "--yobx-artifacts", "results").assert_outcomes(passed=3)
