@@ -40,6 +40,9 @@ def test_channels_first_values_are_compared() -> None:
     assert found.layer.endswith("bend1")
     assert found.compared == 3  # the output of every bend
     assert found.verdict == "converter"
+    line = wrong.__code__.co_firstlineno
+    told = f"Relu is converted by extra_converters, wrong (test_localize.py:{line})"
+    assert found.reason.endswith(told)
 
 
 def test_equal_sizes_do_not_hide_the_order_of_axes() -> None:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
 from yobx.verification.doubts import PHASE_OF
 from yobx.verification.evidence import BindingRun, CheckResult
 from yobx.verification.findings import RANDOM, UNDECIDED, Outcome, OutputReport
@@ -109,7 +113,17 @@ def _localize(prepared: Prepared, result: CheckResult, wrong: OutputReport, *, e
         found.verdict = "source"
         told = "the cause" if result.report.cause is not None else "the note"
         found.reason = found.reason.replace(OTHER_FUNCTION, f"{_EAGER} {told}")
+    own = prepared.options.extra_converters or {}
+    if found.verdict == "converter" and found.source_op in own:
+        found.reason += f"; {found.source_op} is converted by {_place_of(own[found.source_op])}"
     result.reduced, result.compared = located.reduced, located.compared
+
+
+def _place_of(converter: Callable[..., Any]) -> str:
+    """A converter that the user has given, and the line it begins at."""
+    code = getattr(converter, "__code__", None)
+    line = f" ({Path(code.co_filename).name}:{code.co_firstlineno})" if code is not None else ""
+    return f"extra_converters, {getattr(converter, '__name__', 'a converter')}{line}"
 
 
 def evidence_of(prepared: Prepared, run: BindingRun) -> Evidence:
