@@ -6,9 +6,18 @@ import inspect
 import linecache
 import re
 import traceback
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-__all__ = ["FIX_THE_SIZE", "factory_hint", "hint_of", "sizes_of_a_run", "without_colours"]
+__all__ = [
+    "FIX_THE_SIZE",
+    "factory_hint",
+    "hint_of",
+    "sizes_of_a_run",
+    "traced_with_numbers",
+    "trial_sizes",
+    "without_colours",
+]
 
 #: What to do where a size has to be a number.
 FIX_THE_SIZE = "fix the size with {} for that input in dynamic_shapes"
@@ -33,6 +42,34 @@ def sizes_of_a_run(framework: str) -> str:
         framework: ``keras``, ``tensorflow`` or ``jax``; others have no words of their own.
     """
     return _SIZES.get(framework, "")
+
+
+def trial_sizes(
+    names: Sequence[Sequence[int | str]], given: Sequence[Sequence[Any]]
+) -> dict[str, int]:
+    """A number for each name of a size: that of an example, or 2.
+
+    Args:
+        names: Sizes of each input, with the names of those that are dynamic.
+        given: Its sizes in the example.
+    """
+    return {
+        name: size if isinstance(size, int) else 2
+        for shape, sizes in zip(names, given, strict=True)
+        for name, size in zip(shape, sizes, strict=False)
+        if isinstance(name, str)
+    }
+
+
+def traced_with_numbers(sizes: Mapping[str, int], dynamic: str) -> str:
+    """What is wrong where a model can be traced if these sizes are numbers.
+
+    Args:
+        sizes: The sizes, by name.
+        dynamic: What a dynamic size is while the framework traces.
+    """
+    are = "is a number" if len(sizes) == 1 else "are numbers"
+    return f"it can be traced where {', '.join(sizes)} {are}, but a dynamic size is {dynamic}"
 
 
 def without_colours(text: str) -> str:

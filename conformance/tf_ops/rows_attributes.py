@@ -18,6 +18,14 @@ VOLUME = Arg("float32", ("n", 4, 5, 3, 2))
 ONE: dict[str, Any] = {"only": ()}
 SUMS: dict[str, Any] = {"only": (), "ulps": 16, "half": 2, "options": {"floor": 16.0}}
 PADDED = [0, 0, 1, 0, 2, 1, 0, 0]
+#: Begin, end, shape of the slice of `(1, 3, 4)` or `(2, 3, 4)`, and a mask.
+MASKED_SLICES: tuple[tuple[list[int], list[int], tuple[int, ...], dict[str, int]], ...] = (
+    ([0, 1, 2], [1, 9, 3], (1, 2, 3), {"begin_mask": 4}),
+    ([0, 1, 2], [1, 2, 3], (1, 2, 1), {"end_mask": 2}),
+    ([0, 0, 1], [1, 0, 3], (1, 3, 2), {"ellipsis_mask": 2}),
+    ([0, 0, 1], [1, 0, 3], (1, 1, 2, 4), {"new_axis_mask": 2}),
+    ([0, 1, 2], [1, 2, 4], (1, 2), {"shrink_axis_mask": 2}),
+)
 WINDOWS = [
     Row("AvgPool", {"value": PIXELS}, {"ksize": [1, 2, 3, 1], "strides": [1, 1, 2, 1],
         "padding": "SAME"}, **SUMS),
@@ -249,12 +257,7 @@ CHOSEN = [
     *(Row("TensorStridedSliceUpdate", {"input": BANDS, "begin": begin, "end": end,
           "strides": [1] * len(begin), "value": Arg("float32", shape)}, masks,
           tag="-".join(masks), **ONE)
-      for begin, end, shape, masks in (
-          ([0, 1, 2], [1, 9, 3], (1, 2, 3), {"begin_mask": 4}),
-          ([0, 1, 2], [1, 2, 3], (1, 2, 1), {"end_mask": 2}),
-          ([0, 0, 1], [1, 0, 3], (1, 3, 2), {"ellipsis_mask": 2}),
-          ([0, 0, 1], [1, 0, 3], (1, 1, 2, 4), {"new_axis_mask": 2}),
-          ([0, 1, 2], [1, 2, 4], (1, 2), {"shrink_axis_mask": 2}))),
+      for begin, end, shape, masks in MASKED_SLICES),
     *(Row("DataFormatDimMap", {"x": Arg("int32", ("n",), -len(a), len(a))}, {"src_format": a,
           "dst_format": b}, tag=a + b, **ONE) for a, b in (("NDHWC", "NCDHW"), ("NCHW", "NHWC"))),
     Row("DataFormatVecPermute", {"x": Arg("int32", (4,))}, {"src_format": "NCHW",

@@ -8,6 +8,7 @@ import tensorflow as tf
 
 from conformance.tf_ops.cases import Arg, Case
 from conformance.tf_ops.rows import Row
+from conformance.tf_ops.rows_attributes import MASKED_SLICES
 from conformance.tf_ops.variations import cases_of
 
 ONE: dict[str, Any] = {"only": ()}
@@ -33,12 +34,7 @@ PARTS = [
     *(Row("StridedSliceGrad", {"shape": [2, 3, 4], "begin": begin, "end": end,
           "strides": [1] * len(begin), "dy": Arg("float32", shape)}, masks, tag="-".join(masks),
           **ONE)
-      for begin, end, shape, masks in (
-          ([0, 1, 2], [1, 9, 3], (1, 2, 3), {"begin_mask": 4}),
-          ([0, 1, 2], [1, 2, 3], (1, 2, 1), {"end_mask": 2}),
-          ([0, 0, 1], [1, 0, 3], (1, 3, 2), {"ellipsis_mask": 2}),
-          ([0, 0, 1], [1, 0, 3], (1, 1, 2, 4), {"new_axis_mask": 2}),
-          ([0, 1, 2], [1, 2, 4], (1, 2), {"shrink_axis_mask": 2}))),
+      for begin, end, shape, masks in MASKED_SLICES),
     *(Row("StridedSliceGrad", {"shape": [size, 3], "begin": [begin], "end": [end],
           "strides": [step], "dy": Arg("float32", (count, 3))}, tag=f"{size} {begin} {end} {step}",
           **ONE)

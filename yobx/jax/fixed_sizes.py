@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from yobx.advice import FIX_THE_SIZE, sizes_of_a_run
+from yobx.advice import FIX_THE_SIZE, sizes_of_a_run, traced_with_numbers, trial_sizes
 from yobx.places import line_that_raised
 
 __all__ = ["needed_numbers"]
@@ -31,12 +31,7 @@ def needed_numbers(
     """
     import jax
 
-    numbers = {
-        name: size if isinstance(size, int) else 2
-        for shape, (sizes, _) in zip(shapes, arrays, strict=True)
-        for name, size in zip(shape, sizes, strict=True)
-        if isinstance(name, str)
-    }
+    numbers = trial_sizes(shapes, [sizes for sizes, _ in arrays])
     if not numbers or not all(map(str.isidentifier, numbers)):
         return {}
     specs = [
@@ -50,8 +45,7 @@ def needed_numbers(
     if not traced:
         return {}
     line = line_that_raised(error) if error is not None else ""
-    are = "is a number" if len(numbers) == 1 else "are numbers"
-    why = f"it can be traced where {', '.join(numbers)} {are}, but a dynamic size is symbolic"
+    why = traced_with_numbers(numbers, "symbolic")
     return {
         "sizes": f"{why}{f', at {line}' * bool(line)}",
         "hint": f"write {sizes_of_a_run('jax')}; or {FIX_THE_SIZE}",

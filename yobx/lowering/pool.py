@@ -22,7 +22,7 @@ __all__ = [
     "max_pool",
     "max_pool_carrying_nan",
     "max_pool_with_indices",
-    "window_counts",
+    "sum_of_windows",
     "window_slices",
 ]
 
@@ -188,33 +188,29 @@ def average_pool(
                 name=name,
             )
         )
-    total = _sum_of_windows(g, x, window, pairs)
+    total = sum_of_windows(g, x, window, pairs)
     if fixed is not None and not any(p for pair in fixed for p in pair):
         count: Any = np.array(np.prod(window.kernel), numpy_dtype(dtype))
     else:
         spatial = [axis_size(g, x, 2 + i) for i in range(len(pairs))]
         one = np.ones(1, numpy_dtype(dtype))
         ones = legal(g).Expand(one, join_dims(g, [1, 1, *spatial]))
-        count = window_counts(g, ones, window, pairs)
+        count = sum_of_windows(g, ones, window, pairs)
     return str(legal(g).Div(total, count, outputs=outputs, name=name))
 
 
-def window_counts(g: GraphBuilder, ones: str, window: Window, pairs: Pairs) -> str:
-    """Emit how many elements each window has that are no padding.
+def sum_of_windows(g: GraphBuilder, x: str, window: Window, pairs: Pairs) -> str:
+    """Emit the sum of each window; of ones it is how many elements are no padding.
 
     Args:
         g: The graph.
-        ones: Ones `(1, 1, *s)`.
+        x: Numbers `(n, c, *s)`.
         window: Kernel size, strides and dilations.
         pairs: Padding (begin, end) of each axis.
 
     Returns:
-        Name of the counts, `(1, 1, *places)`, of the type of ``ones``.
+        Name of the sums, `(n, c, *places)`, of the type of ``x``.
     """
-    return _sum_of_windows(g, ones, window, pairs)
-
-
-def _sum_of_windows(g: GraphBuilder, x: str, window: Window, pairs: Pairs) -> str:
     parts = window_slices(g, _padded(g, x, pairs, None), window)
     total = parts[0]
     for part in parts[1:]:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Any
 
-from yobx.advice import sizes_of_a_run, without_colours
+from yobx.advice import sizes_of_a_run, traced_with_numbers, trial_sizes, without_colours
 from yobx.errors import TraceError, YobxError
 from yobx.tensorflow.arguments import CallArguments
 from yobx.tensorflow.own_traces import own_traces
@@ -94,12 +94,8 @@ def _advice(
     framework: str,
 ) -> tuple[str, str]:
     """What is wrong and what to try where the model can be traced if its sizes are fixed."""
-    open_sizes = {
-        name: size if isinstance(size, int) else 2
-        for leaf, shape in zip(call.leaves, shapes, strict=True)
-        for name, size in zip(shape or (), leaf.shape or (), strict=False)
-        if isinstance(name, str)
-    }
+    given = [leaf.shape or () for leaf in call.leaves]
+    open_sizes = trial_sizes([shape or () for shape in shapes], given)
     fixed = [
         None if shape is None else tuple(n if isinstance(n, int) else open_sizes[n] for n in shape)
         for shape in shapes
@@ -111,11 +107,9 @@ def _advice(
             traced(fixed)
     except YobxError:
         return "", ""  # it fails for another reason, which is told already
-    are = "is a number" if len(open_sizes) == 1 else "are numbers"
     dynamic = "symbolic" if framework == "jax" else "None"
     return (
-        f"it can be traced where {', '.join(open_sizes)} {are}, but a dynamic size is {dynamic} in "
-        "x.shape",
+        traced_with_numbers(open_sizes, f"{dynamic} in x.shape"),
         f"write {sizes_of_a_run(framework)}, or fix the sizes with {{}} for that input in "
         "dynamic_shapes",
     )

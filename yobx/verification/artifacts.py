@@ -135,10 +135,7 @@ def remove_artifacts(folder: Path) -> None:
 
 def _failing_run(result: CheckResult) -> BindingRun | None:
     wrong = next((o.binding for o in result.report.outputs if o.failed and o.binding), None)
-    return next(
-        (run for run in result.runs if run.binding.describe() == wrong),
-        result.runs[0] if result.runs else None,
-    )
+    return result.run_under(wrong) or (result.runs[0] if result.runs else None)
 
 
 def _tolerances(outputs: list[OutputReport], binding: str) -> dict[str, float]:

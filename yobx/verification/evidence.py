@@ -122,6 +122,10 @@ class CheckResult:
         """Outputs of the source for the first binding, by ONNX name."""
         return self.runs[0].expected_by_name if self.runs else {}
 
+    def run_under(self, binding: str | None) -> BindingRun | None:
+        """The arrays of one binding, as it is described; ``None`` where it did not run."""
+        return next((run for run in self.runs if run.binding.describe() == binding), None)
+
     def raise_if_failed(self) -> None:
         """Raises when the check did not pass, chained to what the model or the converter raised.
 

@@ -245,7 +245,7 @@ class Sensitivity:
             numbers = run_numbers(self.seed, self.tolerances.runs)
             runs = [inner.turns(session.run({**feeds, **n}).values) for n in numbers]
         except (LoadError, RunError) as error:
-            if self._takes_more_turns(error, feeds):
+            if self._allows_more_turns(error, feeds):
                 return self.measure_turns(feeds, inner, clean, values)
             self._note(f"rounding inside control flow could not be measured: {self._words(error)}")
 
@@ -273,7 +273,7 @@ class Sensitivity:
             session, numbers = self._session, run_numbers(self.seed, runs)
             return [session.run({**feeds, **n}, wanted).values for n in numbers]
         except (LoadError, RunError) as error:
-            if self._takes_more_turns(error, feeds):
+            if self._allows_more_turns(error, feeds):
                 self._session = None
                 return self._noisy_runs(feeds, names, clean, runs)
             self._endless = is_ended(error)
@@ -296,8 +296,8 @@ class Sensitivity:
             optimise=False,
         )
 
-    def _takes_more_turns(self, error: Exception, feeds: Mapping[str, NDArray[Any]]) -> bool:
-        """Whether a noisy run was ended where the model itself takes as many turns of a loop."""
+    def _allows_more_turns(self, error: Exception, feeds: Mapping[str, NDArray[Any]]) -> bool:
+        """Raises the number of turns where the model itself takes more; returns whether it does."""
         if not is_ended(error):
             return False
         before = self._turns or self.tolerances.turns

@@ -82,7 +82,7 @@ def tell_of_drawing(prepared: Prepared, phases: PhaseLog) -> None:
 
 def _failing_run(result: CheckResult) -> BindingRun | None:
     under = next((output.binding for output in result.report.outputs if output.failed), None)
-    return next((r for r in result.runs if r.binding.describe() == under), None)
+    return result.run_under(under)
 
 
 def look_for_first(prepared: Prepared, result: CheckResult, *, eager: bool) -> None:
@@ -104,8 +104,7 @@ def look_for_first(prepared: Prepared, result: CheckResult, *, eager: bool) -> N
 
 
 def _localize(prepared: Prepared, result: CheckResult, wrong: OutputReport, *, eager: bool) -> None:
-    runs = (r for r in result.runs if r.binding.describe() == wrong.binding)
-    run = next(runs, result.runs[0])
+    run = result.run_under(wrong.binding) or result.runs[0]
     evidence = evidence_of(prepared, run)
     located = localize(evidence, prepared.sensitivity, wrong.name)
     result.report.localization = found = located.found

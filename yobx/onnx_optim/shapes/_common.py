@@ -254,7 +254,12 @@ def _broadcast_symbols(node: NodeView, dims: Sequence[OptimDim]) -> OptimDim:
 
 def _is_never_one(dim: OptimDim) -> bool:
     """Tell whether a size is 2 at least, or a multiple of such a number and perhaps 0."""
-    return (dim.bounds()[0] or 0) >= 2 or gcd_of(coef for _, coef in dim.terms) >= 2
+    return (dim.bounds()[0] or 0) >= 2 or common_factor(dim) >= 2
+
+
+def common_factor(dim: OptimDim) -> int:
+    """The greatest number that divides all coefficients of a size, 0 of the size 0."""
+    return gcd_of(coef for _, coef in dim.terms)
 
 
 def broadcast_dim(node: NodeView, dims: Sequence[OptimDim]) -> OptimDim:

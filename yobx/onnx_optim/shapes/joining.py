@@ -9,7 +9,6 @@ import numpy as np
 from yobx.onnx_optim.node_view import NodeView
 from yobx.onnx_optim.optim_dim import OptimDim
 from yobx.onnx_optim.optim_tensor import OptimTensor
-from yobx.onnx_optim.polynomial import gcd_of
 from yobx.onnx_optim.shapes._common import (
     ONE,
     ZERO,
@@ -17,6 +16,7 @@ from yobx.onnx_optim.shapes._common import (
     argument,
     axis_of,
     broadcast_dim,
+    common_factor,
     dims_of,
     int_list,
     known_ints,
@@ -91,17 +91,15 @@ def _reference(node: NodeView, shapes: list[Dims], axis: int) -> Dims:
 def _filled_like(node: NodeView, first: Dims, other: Dims) -> bool:
     """Tell whether the first input has elements wherever another one has: its sizes count then."""
     ones = [OptimDim.min(size, ONE) for size in _open_sizes(other)]
-    return all(
-        OptimDim.min(size, ONE) in ones
-        or any(OptimDim.max(_primitive(size), one) == _primitive(size) for one in ones)
-        or any(node.is_at_most(one, size) for one in ones)
-        for size in _open_sizes(first)
+    return all(_is_no_less(node, size, ones) for size in _open_sizes(first))
+
+
+def _is_no_less(node: NodeView, size: OptimDim, ones: list[OptimDim]) -> bool:
+    """Tell whether a size is surely 1 or more where one of some numbers, each 0 or 1, is 1."""
+    primitive = size.exact_div(common_factor(size) or 1)  # it is 0 where the size is
+    return any(OptimDim.max(primitive, one) == primitive for one in ones) or any(
+        node.is_at_most(one, size) for one in ones
     )
-
-
-def _primitive(size: OptimDim) -> OptimDim:
-    """A size without the common factor of its coefficients: it is 0 where the size is."""
-    return size.exact_div(gcd_of(coef for _, coef in size.terms) or 1)
 
 
 def _of_first_filled(node: NodeView, shapes: list[Dims], index: int) -> OptimDim:

@@ -301,10 +301,7 @@ def _gru_after(m: _Matcher, hidden: int, update: Any, candidate: Any) -> Recurre
     new, inner = activated(candidate)
     for x_part, product in m.pairs(inner, "AddV2", "Add"):
         for reset, u_part in m.pairs(product, "Mul"):
-            (gate, z), (other, r) = activated(update), activated(reset)
-            if gate != other:
-                continue
-            for zs, rs in zip(m.pairs(z, "AddV2", "Add"), m.pairs(r, "AddV2", "Add"), strict=False):
+            for gate, zs, rs in _gates(m, update, reset):
                 turned = [zs, rs, (x_part, u_part)]
                 xs = _in_order([m.piece(a, 3) for a, _ in turned])
                 hs = _in_order([m.piece(b, 3) for _, b in turned])
@@ -319,10 +316,7 @@ def _gru_before(m: _Matcher, hidden: int, update: Any, candidate: Any) -> Recurr
     for x_part, product in m.pairs(inner, "AddV2", "Add"):
         matmul = m.product(product)
         for reset, old in [] if matmul is None else m.pairs(matmul.inputs[0], "Mul"):
-            (gate, z), (other, r) = activated(update), activated(reset)
-            if gate != other or m.state(old) != hidden:
-                continue
-            for zs, rs in zip(m.pairs(z, "AddV2", "Add"), m.pairs(r, "AddV2", "Add"), strict=False):
+            for gate, zs, rs in _gates(m, update, reset) if m.state(old) == hidden else ():
                 xs = _in_order([m.piece(t, 3) for t in (zs[0], rs[0], x_part)])
                 weight = _thirds(m, hidden, zs[1], rs[1], matmul.inputs[1])
                 total = None if xs is None or weight is None else m.affine(xs, hidden)
@@ -331,6 +325,14 @@ def _gru_before(m: _Matcher, hidden: int, update: Any, candidate: Any) -> Recurr
                     found = gate, new
                     return _layer("GRU", hidden, None, whole, found, resets_before=True)
     return None
+
+
+def _gates(m: _Matcher, update: Any, reset: Any) -> Iterator[tuple[Activation, Any, Any]]:
+    """Yield the activation that two gates share and the operands of both sums, both ways round."""
+    (gate, z), (other, r) = activated(update), activated(reset)
+    if gate == other:
+        for zs, rs in zip(m.pairs(z, "AddV2", "Add"), m.pairs(r, "AddV2", "Add"), strict=False):
+            yield gate, zs, rs
 
 
 def _thirds(m: _Matcher, hidden: int, z: Any, r: Any, last: Any) -> int | None:

@@ -16,7 +16,7 @@ from yobx.lowering.conv import conv_transpose
 from yobx.lowering.dtypes import numpy_dtype
 from yobx.lowering.layout import channels_last
 from yobx.lowering.legalise import legal
-from yobx.lowering.pool import max_pool_with_indices, window_counts
+from yobx.lowering.pool import max_pool_with_indices, sum_of_windows
 from yobx.lowering.scatter import scatter_nd
 from yobx.onnx_optim import OptimDim
 from yobx.tensorflow.ops._complex import COMPLEX, by_parts
@@ -59,8 +59,8 @@ def convert_broadcast_axes(
 
 def _only_sums(result: Any) -> bool:
     """Whether all that is done with axes is a sum over them that keeps them."""
-    readers = result.consumers()
-    return all(reader.type == "Sum" and reader.get_attr("keep_dims") for reader in readers)
+    readers = result.consumers()  # none of what is a result itself
+    return bool(readers) and all(op.type == "Sum" and op.get_attr("keep_dims") for op in readers)
 
 
 def _known_axes(own: Sizes | None, other: Sizes | None, *, only_sums: bool) -> Any:
@@ -159,7 +159,7 @@ def convert_average_gradient(
         dtype = numpy_dtype(out_dtype(op))
         image = legal(g).Expand(np.ones((), dtype), shapes.join_dims(g, [1, 1, *sizes]))
         pairs = padding_pairs(g, op, image, window, layout)
-        shares = legal(g).Div(x, window_counts(g, image, window, pairs))
+        shares = legal(g).Div(x, sum_of_windows(g, image, window, pairs))
         places = shapes.join_dims(g, [-1, 1, *(shapes.axis_size(g, x, 2 + i) for i in range(n))])
         ones = g.make_initializer(None, np.ones((1, 1, *window.kernel), dtype))
         spread = conv_transpose(
