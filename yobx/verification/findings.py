@@ -142,6 +142,16 @@ class OutputReport:
         """Whether this output is wrong."""
         return self.outcome is Outcome.FAILED
 
+    @property
+    def undecided(self) -> bool:
+        """Whether all that fails is that rounding alone could explain the output."""
+        return self.failed and self.category == UNDECIDED and not self.wrong
+
+    @property
+    def within_rounding(self) -> bool:
+        """Whether nothing differs by more than rounding explains."""
+        return not self.failed or self.undecided
+
 
 @dataclass
 class ShapeMismatch:

@@ -144,15 +144,17 @@ def ask_whether_constant(found: RunComparison, phases: PhaseLog) -> None:
         phases: Where remarks are written.
     """
     source, run, made = found.prepared.source, found.run, list[Sequence[Any]]()
-    undecided = [r for r in found.reports if r.failed and r.category == UNDECIDED and not r.wrong]
+    undecided = [report for report in found.reports if report.undecided]
     if not undecided or not isinstance(source, WideSource):
         return
     inside = inner_values(evidence_of(found.prepared, run), found.prepared.sensitivity)
     if not inside or any(r.failed and r.category != UNDECIDED for r in inside.values()):
         return
-    options = found.prepared.options.conversion()
+    options, others = found.prepared.options.conversion(), varied(run.args)
+    if others is None:
+        return
     with Attempt() as attempt:
-        ways = [source.run_in_float64(a, options) for a in (run.args, varied(run.args))]
+        ways = [source.run_in_float64(a, options) for a in (run.args, others)]
         made = [one.wide() if callable(one.wide) else one.wide for one in ways if one is not None]
     if attempt.error is not None:
         reason = one_line(attempt.error, 200)

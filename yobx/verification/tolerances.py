@@ -97,6 +97,7 @@ class Tolerances:
         factorisation: What a factorisation may be off when it is put together again, times size,
             machine epsilon and Frobenius norm of the matrix.
         near: ULP by dtype that a source may be off itself, computed in float64.
+        apart: Allowances that two runs of a source may be apart, for a model to lie between them.
         noise: Noise amplitude by class, in `u`.
         narrow_noise: The same in types of 16 bits, of those classes where it differs.
         narrow_sums: Operations of the source that add up in the 16 bits they are given.
@@ -123,6 +124,7 @@ class Tolerances:
     factor: float
     factorisation: float
     near: Mapping[str, float]
+    apart: float
     noise: Mapping[str, float]
     narrow_noise: Mapping[str, float]
     narrow_sums: frozenset[str]
@@ -339,6 +341,7 @@ def _parse(data: Mapping[str, Any]) -> Tolerances:
         factor=float(data["class"]["contraction"]["factor"]),
         factorisation=float(data["factorisation"]["factor"]),
         near={dtype: float(ulp) for dtype, ulp in data["wide_source"]["near"].items()},
+        apart=float(data["wide_source"]["apart"]),
         noise={
             name: float(value)
             for name, value in model["noise"].items()
