@@ -110,7 +110,7 @@ def _by_float64(
     beyond: Mapping[str, Any] = {}
     ways: list[tuple[Outputs, Mapping[str, float] | None]]
     ways = [(found.rounded, None), (found.wide, limits)]
-    if any(r.failed and r.category != "values" for r in reports):
+    if any(r.failed and r.category != "values" and not r.undecided for r in reports):
         made = _run(found.in_range, run) if found.in_range is not None else None
         if made is None:
             return None
