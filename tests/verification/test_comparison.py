@@ -148,6 +148,21 @@ def test_an_allowance_as_large_as_the_output_proves_nothing():
     assert equal.outcome is Outcome.WARNING
 
 
+def test_agreement_far_closer_than_the_output_varies_needs_no_allowance():
+    """Most elements count: few large ones hide nothing, nor does a constant that noise moves."""
+    anything = Allowance("test", np.asarray(1e9), rms=1e9)
+    want = np.linspace(1, 2, 1000)
+    want[500] = 1e-9
+    close = compare("y", want + 1e-6, want, anything)
+    assert close.outcome is Outcome.WARNING
+    assert close.notes[0].startswith("fragile: both sides agree to 1.0e-06")
+    assert compare("y", want + 1e-5, want, anything).undecided
+    few = np.array([1e9, 1.0, 2.0, 3.0, 4.0])
+    assert compare("y", few + 1e-4, few, anything).undecided
+    constant = 1.0 + 1e-12 * np.sin(np.arange(100))
+    assert compare("y", constant + 1e-13, constant, anything).undecided
+
+
 def test_elements_that_rounding_turns_over_are_undecided_not_equal():
     want = np.array([3, 4, 5])
     unstable = np.array([False, True, False])

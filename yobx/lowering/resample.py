@@ -128,7 +128,7 @@ def cubic_weights(axis: Axis) -> npt.NDArray[np.float32]:
             taps = [t if 0 <= p < axis.size else F(0) for t, p in zip(taps, positions, strict=True)]
             total = F(sum(taps))
             if abs(total) >= TINY_TOTAL:
-                taps = [F(t / total) for t in taps]
+                taps = [F(t * (F(1) / total)) for t in taps]
         for tap, position in zip(taps, positions, strict=True):
             weights[row, min(max(position, 0), axis.size - 1)] += tap
     return weights

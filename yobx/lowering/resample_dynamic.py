@@ -115,10 +115,13 @@ def cubic_weights(axis: OpenAxis) -> str:
 
 
 def _normalised(g: GraphBuilder, taps: str) -> str:
-    """Emit rows divided by their sums, those with a vanishing sum as they are."""
+    """Emit rows divided by their sums, those with a vanishing sum as they are.
+
+    TensorFlow multiplies by the reciprocal: that of a single element is off as much there.
+    """
     total = g.op.ReduceSum(taps, _LAST, keepdims=1)
     enough = g.op.GreaterOrEqual(g.op.Abs(total), TINY_TOTAL)
-    return str(g.op.Div(taps, g.op.Where(enough, total, F(1))))
+    return str(g.op.Mul(taps, g.op.Reciprocal(g.op.Where(enough, total, F(1)))))
 
 
 def kernel_weights(
@@ -145,7 +148,8 @@ def kernel_weights(
     spanned = g.op.And(g.op.GreaterOrEqual(columns, first), g.op.LessOrEqual(columns, last))
     outside = g.op.Or(g.op.Less(sample, F(0)), g.op.Greater(sample, cast(g, axis.size, F)))
     spanned = g.op.And(spanned, g.op.Not(outside))
-    distance = g.op.Abs(g.op.Div(g.op.Sub(g.op.Add(columns, F(0.5)), sample), stretch))
+    narrow = g.op.Reciprocal(stretch) if antialias else F(1)
+    distance = g.op.Abs(g.op.Mul(g.op.Sub(g.op.Add(columns, F(0.5)), sample), narrow))
     return _normalised(g, g.op.Where(spanned, _FILTERS[kernel](g, distance), F(0)))
 
 

@@ -47,6 +47,7 @@ class Allowance:
         blind_above: The same, above which the comparison proves nothing and fails.
         same_ulp: Units in the last place within which both sides are one value, whatever rounding
             could have done: agreement as close as that needs no allowance.
+        same_share: The same, as a share of how far the elements typically are from their median.
     """
 
     rule: str
@@ -58,6 +59,7 @@ class Allowance:
     weak_above: float = 0.01
     blind_above: float = 0.5
     same_ulp: float = 4.0
+    same_share: float = 1e-5
 
 
 EXACT = Allowance("bitwise")
@@ -243,7 +245,10 @@ def _compare_floats(
     if (allowance.absolute is not None or allowance.ulp) and finite.any():
         spread = max(_spread(wide_want[finite]), _spread(wide_got[finite]))
         _measure_budget(report, error[finite], allowed[finite], spread, allowance)
-        _judge_budget(report, ulp[finite], allowance)
+        same = ulp[finite].max() <= allowance.same_ulp or error[finite].max() <= (
+            allowance.same_share * _typical_deviation(wide_want[finite])
+        )
+        _judge_budget(report, allowance, same=bool(same))
         size = np.maximum(np.abs(wide_want[finite]), spread)
         blind = (allowed[finite] > size) & (ulp[finite] > allowance.same_ulp)
         _judge_blind_elements(report, blind, want.dtype, allowance)
@@ -365,6 +370,11 @@ def _spread(values: NDArray[Any]) -> float:
     return float(np.std(values)) or float(np.abs(values).max())
 
 
+def _typical_deviation(values: NDArray[Any]) -> float:
+    """The median of how far elements are from their median; large ones alone do not move it."""
+    return float(np.median(np.abs(values - np.median(values))))
+
+
 def _measure_budget(
     report: OutputReport,
     error: NDArray[np.float64],
@@ -381,15 +391,15 @@ def _measure_budget(
     report.relative_budget = float(np.median(allowed)) / spread
 
 
-def _judge_budget(report: OutputReport, ulp: NDArray[np.float64], allowance: Allowance) -> None:
+def _judge_budget(report: OutputReport, allowance: Allowance, *, same: bool) -> None:
     """Refuses agreement that only an allowance as wide as the output itself could explain."""
     if report.relative_budget is None:
         return
-    if report.relative_budget > allowance.blind_above and ulp.max() <= allowance.same_ulp:
+    if report.relative_budget > allowance.blind_above and same:
         report.outcome = Outcome.WARNING
         report.notes.append(
-            f"fragile: both sides agree to {ulp.max():.0f} units in the last place, but rounding "
-            f"alone could move the output by {_share(report.relative_budget)} of its own spread"
+            f"fragile: both sides agree to {report.max_abs or 0.0:.1e}, but rounding alone could "
+            f"move the output by {_share(report.relative_budget)} of its own spread"
         )
     elif report.relative_budget > allowance.blind_above:
         report.outcome, report.category = Outcome.FAILED, UNDECIDED

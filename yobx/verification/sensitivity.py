@@ -366,6 +366,8 @@ class Sensitivity:
             zero_sign=found.zero_sign,
             weak_above=self.tolerances.weak,
             blind_above=self.tolerances.blind,
+            same_ulp=self.tolerances.same_ulp,
+            same_share=self.tolerances.same_share,
         )
 
     def _fallback(self, clean: NDArray[Any], found: ValueClass) -> Allowance:

@@ -110,6 +110,8 @@ class Tolerances:
         rms_of_few: The same by number of elements, from one, where it is measured again.
         weak: Share of the output's spread above which an allowance proves little.
         blind: Share above which it proves nothing.
+        same_ulp: Units in the last place within which both sides are one value all the same.
+        same_share: The same, as a share of how far the elements typically are from their median.
         turns: Turns that a loop of a noisy run may take, where the model itself takes no more.
         fallback: Tolerances by dtype when nothing can be measured.
         exceptions: Documented exceptions.
@@ -137,6 +139,8 @@ class Tolerances:
     rms_of_few: tuple[float, ...]
     weak: float
     blind: float
+    same_ulp: float
+    same_share: float
     turns: int
     fallback: Mapping[str, Tolerance]
     exceptions: tuple[ToleranceException, ...]
@@ -358,6 +362,8 @@ def _parse(data: Mapping[str, Any]) -> Tolerances:
         rms_of_few=tuple(float(value) for value in model["rms_of_few"]),
         weak=float(model["weak"]),
         blind=float(model["blind"]),
+        same_ulp=float(model["same_ulp"]),
+        same_share=float(model["same_share"]),
         turns=int(model["turns"]),
         fallback={
             name: Tolerance(float(row["rtol"]), float(row["atol"]))
