@@ -48,7 +48,7 @@ def _judged(
 
 
 def test_what_float64_gives_is_acquitted_with_a_warning() -> None:
-    (report,) = _judged(F32, WideRun([lambda: [OFF]], [EXACT]))
+    (report,) = _judged(F32, WideRun([lambda: [OFF]], lambda: [EXACT]))
     assert report.outcome is Outcome.WARNING
     assert report.notes[-1] == (
         "the source itself is off by rounding: computed in float64 it gives what the converted "
@@ -59,20 +59,21 @@ def test_what_float64_gives_is_acquitted_with_a_warning() -> None:
 
 def test_rounded_steps_acquit_what_is_far_and_exact_ones_do_not() -> None:
     far = F32 * np.float32(1 + 1e-4)
-    steps = WideRun([lambda: [far]], [EXACT[::-1]], (), [EXACT])
+    steps = WideRun([lambda: [far]], lambda: [EXACT[::-1]], (), lambda: [EXACT])
     assert _judged(F32, steps, far)[0].outcome is Outcome.WARNING
-    assert _judged(F32, WideRun([lambda: [far]], [EXACT], (), [EXACT[::-1]]), far) is None
+    exact = WideRun([lambda: [far]], lambda: [EXACT], (), lambda: [EXACT[::-1]])
+    assert _judged(F32, exact, far) is None
 
 
 def test_a_run_that_agrees_with_the_source_acquits_nothing_by_itself() -> None:
     """Else twice the allowance would pass."""
     between = np.nextafter(np.nextafter(F32, np.float32(9)), np.float32(9))
     got = np.nextafter(np.nextafter(between, np.float32(9)), np.float32(9))
-    assert _judged(got, WideRun([lambda: [F32], lambda: [between]], [EXACT]), F32) is None
+    assert _judged(got, WideRun([lambda: [F32], lambda: [between]], lambda: [EXACT]), F32) is None
 
 
 def test_operations_that_stay_narrow_are_told() -> None:
-    (report,) = _judged(F32, WideRun([lambda: [OFF]], [EXACT], ("ResizeBilinear",)))
+    (report,) = _judged(F32, WideRun([lambda: [OFF]], lambda: [EXACT], ("ResizeBilinear",)))
     assert report.notes[-1].endswith("; without a kernel for float64: ResizeBilinear")
 
 
@@ -80,24 +81,25 @@ def test_operations_that_stay_narrow_are_told() -> None:
     "got", [F32 * np.float32(1 - 1e-5), F32 * np.float32(1 + 5e-7), F32[::-1].copy()]
 )
 def test_what_agrees_with_neither_is_refused(got: Any) -> None:
-    assert _judged(got, WideRun([lambda: [OFF]], [EXACT])) is None
+    assert _judged(got, WideRun([lambda: [OFF]], lambda: [EXACT])) is None
 
 
 def test_a_trace_that_is_another_function_acquits_nothing() -> None:
-    assert _judged(F32, WideRun([lambda: [F32]], [EXACT])) is None
+    assert _judged(F32, WideRun([lambda: [F32]], lambda: [EXACT])) is None
 
 
 def test_one_way_to_run_the_trace_is_enough() -> None:
     def fails() -> list[Any]:
         raise ValueError("no such kernel")
 
-    found = WideRun([lambda: [F32], fails, lambda: [OFF, OFF], lambda: [OFF]], [EXACT])
+    found = WideRun([lambda: [F32], fails, lambda: [OFF, OFF], lambda: [OFF]], lambda: [EXACT])
     assert _judged(F32, found)[0].outcome is Outcome.WARNING
-    assert _judged(F32, WideRun([lambda: [F32], fails, lambda: [OFF, OFF]], [EXACT])) is None
+    none = WideRun([lambda: [F32], fails, lambda: [OFF, OFF]], lambda: [EXACT])
+    assert _judged(F32, none) is None
 
 
 def test_what_the_trace_gives_step_by_step_is_acquitted() -> None:
-    found = WideRun([lambda: [OFF], lambda: [F32]], [EXACT[::-1]])
+    found = WideRun([lambda: [OFF], lambda: [F32]], lambda: [EXACT[::-1]])
     (report,) = _judged(F32, found)
     assert report.outcome is Outcome.WARNING
     assert "step by step" in report.notes[-1]
@@ -120,7 +122,7 @@ def test_a_model_may_lie_between_two_runs_of_the_source(
     got: int, steps: int, acquitted: bool
 ) -> None:
     """Of 2 ULP that are allowed, those may be apart four times as much."""
-    found = WideRun([lambda: [F32], lambda: [_steps(steps)]], [EXACT[::-1]])
+    found = WideRun([lambda: [F32], lambda: [_steps(steps)]], lambda: [EXACT[::-1]])
     judged = _judged(_steps(got), found, F32)
     assert (judged is not None) == acquitted
     assert judged is None or judged[0].outcome is Outcome.WARNING
@@ -135,7 +137,8 @@ def test_what_rounding_moves_is_decided_by_the_last_places_of_what_is_exact() ->
         assert report.undecided
         run = _run(got, want)
         assert may_be_asked([report], run)
-        return judged([report], run, {"y": wide}, WideRun([lambda: [want]], [EXACT], (), [loss]))
+        found = WideRun([lambda: [want]], lambda: [EXACT], (), lambda: [loss])
+        return judged([report], run, {"y": wide}, found)
 
     (report,) = asked(F32, loss)
     assert report.outcome is Outcome.WARNING
@@ -157,9 +160,9 @@ def test_what_leaves_the_range_of_float16_is_asked_in_that_of_float32(base: str)
     wide = others if base == "float64" else others * 2
     found = WideRun(
         [lambda: [want]],
-        [wide],
+        lambda: [wide],
         (),
-        [others if base == "rounded steps" else wide],
+        lambda: [others if base == "rounded steps" else wide],
         lambda: [WITHIN],
     )
     (report,) = _judged(got, found, want, "nan")
@@ -168,7 +171,7 @@ def test_what_leaves_the_range_of_float16_is_asked_in_that_of_float32(base: str)
 
 
 def _in_range(got: Any, within: Any = WITHIN, want: Any = LOST) -> Any:
-    found = WideRun([lambda: [want]], [WITHIN], (), [WITHIN], lambda: [within])
+    found = WideRun([lambda: [want]], lambda: [WITHIN], (), lambda: [WITHIN], lambda: [within])
     with np.errstate(over="ignore"):
         return _judged(np.asarray(got, np.float16), found, np.asarray(want), "nan")
 
@@ -182,17 +185,17 @@ def test_what_leaves_its_range_acquits_nothing_else() -> None:
     assert _in_range([np.inf, 2.0, 3e5, 4.0]) is None  # where the source is finite
     assert _in_range(WITHIN, WITHIN[:3]) is None
     assert _in_range(WITHIN, want=LOST.astype(np.float32)) is None  # of more range
-    assert _judged(WITHIN, WideRun([lambda: [LOST]], [WITHIN]), LOST, "nan") is None
+    assert _judged(WITHIN, WideRun([lambda: [LOST]], lambda: [WITHIN]), LOST, "nan") is None
 
 
 @pytest.mark.parametrize("category", ["nan", "inf", "zero sign", "dtype", "shape"])
 def test_only_values_are_asked_about(category: str) -> None:
-    assert _judged(F32, WideRun([lambda: [OFF]], [EXACT]), category=category) is None
+    assert _judged(F32, WideRun([lambda: [OFF]], lambda: [EXACT]), category=category) is None
 
 
 def test_another_output_that_is_wrong_forbids_it() -> None:
     other = (OutputReport("z", outcome=Outcome.FAILED, category="missing"),)
-    assert _judged(F32, WideRun([lambda: [OFF]], [EXACT]), other=other) is None
+    assert _judged(F32, WideRun([lambda: [OFF]], lambda: [EXACT]), other=other) is None
 
 
 @pytest.mark.parametrize("want", [np.array([1, 2, 3]), [OFF], None])
@@ -207,21 +210,21 @@ def test_only_floats_are_asked_about(want: Any) -> None:
     [EXACT[:2], np.array([1.0, np.inf, 3.0]), np.array([1.0, 2.0, np.nan]), np.array([1, 2, 3])],
 )
 def test_other_shapes_and_infinities_give_no_verdict(wide: Any) -> None:
-    assert _judged(F32, WideRun([lambda: [OFF]], [wide])) is None
+    assert _judged(F32, WideRun([lambda: [OFF]], lambda: [wide])) is None
 
 
 def test_what_overflows_when_it_is_narrowed_gives_no_verdict() -> None:
-    assert _judged(F32, WideRun([lambda: [OFF]], [EXACT * 1e40])) is None
+    assert _judged(F32, WideRun([lambda: [OFF]], lambda: [EXACT * 1e40])) is None
 
 
 def test_another_number_of_outputs_gives_no_verdict() -> None:
-    assert _judged(F32, WideRun([lambda: [OFF, OFF]], [EXACT, EXACT])) is None
+    assert _judged(F32, WideRun([lambda: [OFF, OFF]], lambda: [EXACT, EXACT])) is None
 
 
 def test_which_side_is_told_of_what_is_refused() -> None:
     failed = OutputReport("y", outcome=Outcome.FAILED, category="values")
     run, allowances = _run(OFF, F32), {"y": ulp_allowance("2 ULP", 2.0)}
-    assert judged([failed], run, allowances, WideRun([lambda: [F32]], [EXACT])) is None
+    assert judged([failed], run, allowances, WideRun([lambda: [F32]], lambda: [EXACT])) is None
     assert failed.notes == [
         "computed in float64, the source gives its own result (max 0 ULP) and not that of the "
         "converted model (max 126 ULP)"
@@ -267,7 +270,7 @@ class _FakeSource:
         if self.fake.wide == "none":
             return None
         exact = [np.sin(args[0].astype(np.float64))]
-        return WideRun([lambda: [self.run(args)[0][1]]], exact, (), exact)
+        return WideRun([lambda: [self.run(args)[0][1]]], lambda: exact, (), lambda: exact)
 
 
 register_source("wide", lambda m: isinstance(m, _Fake), _FakeSource)

@@ -13,7 +13,7 @@ from yobx.verification.boundary import Attempt
 from yobx.verification.declared_shapes import unfit
 from yobx.verification.evidence import BindingRun
 from yobx.verification.findings import BindingReport, Outcome
-from yobx.verification.frozen import FrozenSizes
+from yobx.verification.frozen import FrozenSizes, Looked
 from yobx.verification.options import BindingRequest
 from yobx.verification.phases import EndOfCheckError, PhaseLog
 from yobx.verification.preparation import Prepared
@@ -123,7 +123,9 @@ class BindingRuns:
                 values.update(every.values)
                 warnings += every.warnings
         except RunError as error:
-            told = self._frozen(leaves).of_model(binding.sizes, error) if source else ""
+            told = ""
+            if source:
+                told = self._told(self._frozen(leaves).of_model(binding.sizes, error))
             self._phases.fail("run", f"under {binding.describe()}{told}: {error}", error)
             return None
         entry.ran = True
@@ -150,11 +152,17 @@ class BindingRuns:
         )
         for refusal in self._refusals.told(failed=lost):
             first = (refusal.fatal or refusal.sizes)[0]
-            fixed = self._frozen(leaves).of_source(first.sizes, refusal.error)
+            fixed = self._told(self._frozen(leaves).of_source(first.sizes, refusal.error))
             message = f"the source fails under {refusal.where}{fixed}: {refusal.words}"
             self._phases.fail("run", message, refusal.error)
         if not self._result.runs and self._result.report.phase("run").outcome is not Outcome.FAILED:
             self._phases.fail("run", "the source runs under no binding: nothing can be compared")
 
     def _frozen(self, leaves: list[NDArray[Any]]) -> FrozenSizes:
-        return FrozenSizes(self._prepared, leaves, self._result.report)
+        return FrozenSizes(self._prepared, leaves, self._result.report.seed)
+
+    def _told(self, looked: Looked) -> str:
+        """Writes what is behind a failure, unless that is known already; returns what to say."""
+        if self._result.report.cause is None:
+            self._result.report.cause = looked.cause
+        return looked.told

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from numpy.typing import NDArray
@@ -14,14 +15,14 @@ from yobx.verification.arguments import fill, from_pairs, tensors_of
 from yobx.verification.bindings import Binding, axes_of_inputs, choose_bindings, resized
 from yobx.verification.boundary import Attempt
 from yobx.verification.evidence import BindingRun
-from yobx.verification.findings import Cause, Findings
+from yobx.verification.findings import Cause
 from yobx.verification.preparation import Prepared
 from yobx.verification.provenance import facts_of
 from yobx.verification.runner import RunError, input_names
 from yobx.verification.shape_proof import describe_node
 from yobx.verification.sources import GraphSource, Origin, TracedSource
 
-__all__ = ["FROZEN", "FrozenSizes", "frozen_sizes"]
+__all__ = ["FROZEN", "FrozenSizes", "Looked", "frozen_sizes"]
 
 #: Title of a failure whose cause is a size that is a number in the converted model.
 FROZEN = "a SIZE was FROZEN while the model was traced"
@@ -68,25 +69,35 @@ def frozen_sizes(prepared: Prepared, run: BindingRun, names: Sequence[str]) -> C
     )
 
 
+@dataclass(frozen=True)
+class Looked:
+    """What came of looking for fixed sizes where a side fails.
+
+    Attributes:
+        told: What to say of it in a message, or ``""``.
+        cause: What is behind the failure, if that is known.
+    """
+
+    told: str = ""
+    cause: Cause | None = None
+
+
 class FrozenSizes:
     """Asks which sizes of the sample a failing side needs.
 
     Args:
         prepared: The converted model.
         leaves: The sample, one array a graph input.
-        report: What is behind a failure is written there, once.
+        seed: Of the arrays in other sizes.
     """
 
-    def __init__(
-        self, prepared: Prepared, leaves: Sequence[NDArray[Any]], report: Findings
-    ) -> None:
+    def __init__(self, prepared: Prepared, leaves: Sequence[NDArray[Any]], seed: int) -> None:
         self._prepared = prepared
         self._leaves = list(leaves)
-        self._report = report
-        self._seed = report.seed
+        self._seed = seed
         self._axes = axes_of_inputs(prepared.model)
 
-    def of_source(self, failing: Mapping[str, int], error: BaseException) -> str:
+    def of_source(self, failing: Mapping[str, int], error: BaseException) -> Looked:
         """What to say of a source that failed.
 
         Args:
@@ -94,20 +105,19 @@ class FrozenSizes:
             error: What it raised.
 
         Returns:
-            The user's line and the sizes that are fixed, or ``""``.
+            The user's line and the sizes that are fixed, as far as they are known.
         """
         frames = ((name, int(number)) for name, number in _FRAME.findall(str(error)))
         line = line_that_raised(error) or innermost_user_line(frames)
         fixed = self._fixed(failing, self._source_runs)
         told = " and ".join(f"{name} is fixed to {size}" for name, size in fixed.items())
         told += f"{' ' * bool(told)}at {line}" if line else ""
+        cause = self._generated()
         if fixed:
-            self._tell("a SIZE is FIXED in the model itself", told)
-        elif self._prepared.generated:
-            self._tell_generated()
-        return f" ({told})" if told else ""
+            cause = self._cause("a SIZE is FIXED in the model itself", told)
+        return Looked(f" ({told})" if told else "", cause)
 
-    def of_model(self, failing: Mapping[str, int], error: RunError) -> str:
+    def of_model(self, failing: Mapping[str, int], error: RunError) -> Looked:
         """What to say of a converted model that failed where its source did not.
 
         Args:
@@ -115,30 +125,28 @@ class FrozenSizes:
             error: What onnxruntime said.
 
         Returns:
-            The sizes that were fixed when the model was traced and where, or ``""``.
+            The sizes that were fixed when the model was traced and where, if there are any.
         """
         fixed = self._fixed(failing, self._model_runs)
         if not fixed:
-            return ""
+            return Looked()
         told = " and ".join(f"{name} was fixed to {size}" for name, size in fixed.items())
         told += f" when the model was traced{self._place(failing, error)}"
-        self._tell(FROZEN, told)
-        return f" ({told})"
+        return Looked(f" ({told})", self._cause(FROZEN, told))
 
-    def _tell(self, title: str, text: str) -> None:
-        """Writes what is behind a failure, unless that is known already."""
-        if self._report.cause is None:
-            self._report.cause = Cause(title, text, _hint_for(self._prepared.source.framework))
+    def _cause(self, title: str, text: str) -> Cause:
+        return Cause(title, text, _hint_for(self._prepared.source.framework))
 
-    def _tell_generated(self) -> None:
-        """Says that nobody gave the inputs which the source refuses."""
-        if self._report.cause is None:
-            made = "; ".join(self._prepared.generated)
-            self._report.cause = Cause(
-                "the model refuses GENERATED inputs",
-                f"no inputs were given, so yobx made some up, seed {self._seed}: {made}",
-                _OWN_INPUTS,
-            )
+    def _generated(self) -> Cause | None:
+        """That nobody gave the inputs which the source refuses, if so."""
+        if not self._prepared.generated:
+            return None
+        made = "; ".join(self._prepared.generated)
+        return Cause(
+            "the model refuses GENERATED inputs",
+            f"no inputs were given, so yobx made some up, seed {self._seed}: {made}",
+            _OWN_INPUTS,
+        )
 
     def _fixed(self, failing: Mapping[str, int], runs: Callable[[Binding], bool]) -> dict[str, int]:
         """The sizes of the sample that must be kept; none if the sample fails too."""

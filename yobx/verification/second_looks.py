@@ -155,7 +155,7 @@ def ask_whether_constant(found: RunComparison, phases: PhaseLog) -> None:
         return
     with Attempt() as attempt:
         ways = [source.run_in_float64(a, options) for a in (run.args, others)]
-        made = [one.wide() if callable(one.wide) else one.wide for one in ways if one is not None]
+        made = [one.wide() for one in ways if one is not None]
     if attempt.error is not None:
         reason = one_line(attempt.error, 200)
         phases.remark(f"the source could not be computed in float64: {reason}")

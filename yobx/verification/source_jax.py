@@ -228,7 +228,8 @@ class JaxSource:
         def wide(*, in_range: bool = False) -> list[Any]:
             return run_in_float64(traced, leaves, in_range=in_range)[0]
 
-        return WideRun((compiled, step_by_step), wide, kept, rounded, partial(wide, in_range=True))
+        own, in_range = (compiled, step_by_step), partial(wide, in_range=True)
+        return WideRun(own, wide, kept, lambda: rounded, in_range)
 
     def _flat(
         self, args: tuple[Any, ...], options: Mapping[str, Any]

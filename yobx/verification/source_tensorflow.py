@@ -188,7 +188,7 @@ class TensorFlowSource:
             return _flat(function, made)
 
         own, steps = (step_by_step, optimised), _flat(function, rounded)
-        return WideRun(own, wide, kept, steps, partial(wide, in_range=True))
+        return WideRun(own, wide, kept, lambda: steps, partial(wide, in_range=True))
 
     def narrow_values(
         self, args: tuple[Any, ...], options: Mapping[str, Any], values: Mapping[str, str]

@@ -19,10 +19,10 @@ __all__ = [
     "NamedArray",
     "NarrowSource",
     "Origin",
-    "Outputs",
     "RewrittenSource",
     "Source",
     "TracedSource",
+    "Way",
     "WideRun",
     "WideSource",
     "display_name",
@@ -198,8 +198,8 @@ class RewrittenSource(Protocol):
         """
 
 
-#: Outputs in order, or what gives them.
-Outputs = Sequence[Any] | Callable[[], Sequence[Any]]
+#: Runs a source and gives its outputs in order.
+Way = Callable[[], Sequence[Any]]
 
 
 @dataclass(frozen=True)
@@ -208,19 +208,19 @@ class WideRun:
 
     Attributes:
         own: Ways to run the trace in its own types, each of which gives the outputs in order.
-        wide: Outputs in float64 (and complex128), where it computes in fewer bits; what gives them
-            is called if `rounded` does not decide.
+        wide: Gives outputs in float64 (and complex128), where it computes in fewer bits; called if
+            `rounded` does not decide.
         kept: Operations that ran in their own types here too, since they have no others.
-        rounded: Outputs in float64 where each result on the way is rounded to its own type: what
-            is off is the operations alone. Empty where that cannot be had.
+        rounded: Gives outputs in float64 where each result on the way is rounded to its own type:
+            what is off is the operations alone. `None` where that cannot be had.
         in_range: Gives outputs as `wide` does, where float16 has the range of float32.
     """
 
-    own: Sequence[Callable[[], Sequence[Any]]]
-    wide: Outputs
+    own: Sequence[Way]
+    wide: Way
     kept: tuple[str, ...] = ()
-    rounded: Sequence[Any] = ()
-    in_range: Callable[[], Sequence[Any]] | None = None
+    rounded: Way | None = None
+    in_range: Way | None = None
 
 
 @runtime_checkable

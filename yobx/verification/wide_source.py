@@ -31,7 +31,7 @@ from yobx.verification.comparison import Allowance, compare
 from yobx.verification.dtypes import is_float, ulp_distance
 from yobx.verification.evidence import BindingRun
 from yobx.verification.findings import Outcome, OutputReport
-from yobx.verification.sources import Outputs, WideRun
+from yobx.verification.sources import Way, WideRun
 from yobx.verification.tolerances import Tolerances, load_tolerances
 
 __all__ = ["judged", "may_be_asked"]
@@ -108,14 +108,16 @@ def _by_float64(
     """The findings if all that failed agrees with one of the two computations in float64."""
     kept = f"; without a kernel for float64: {', '.join(found.kept)}" if found.kept else ""
     beyond: Mapping[str, Any] = {}
-    ways: list[tuple[Outputs, Mapping[str, float] | None]]
-    ways = [(found.rounded, None), (found.wide, limits)]
+    ways: list[tuple[Way, Mapping[str, float] | None]] = [(found.wide, limits)]
+    if found.rounded is not None:
+        ways.insert(0, (found.rounded, None))
     if any(r.failed and r.category != "values" and not r.undecided for r in reports):
         made = _run(found.in_range, run) if found.in_range is not None else None
         if made is None:
             return None
         beyond = made
-        ways = [(list(run.expected_by_name.values()), None), *ways]
+        own = list(run.expected_by_name.values())
+        ways.insert(0, (lambda: own, None))
     for way, near in ways:
         exact = _run(way, run)
         if exact is None:
@@ -139,11 +141,11 @@ def _paired(array: Any) -> NDArray[Any]:
     return as_pairs(np.asarray(array))
 
 
-def _run(way: Outputs, run: BindingRun) -> dict[str, NDArray[Any]] | None:
+def _run(way: Way, run: BindingRun) -> dict[str, NDArray[Any]] | None:
     """Outputs by name of a run of the trace."""
     outputs: Sequence[Any] = ()
     with Attempt():  # what does not run proves nothing
-        outputs = way() if callable(way) else way
+        outputs = way()
     if len(outputs) != len(run.expected):
         return None
     return dict(zip(run.actual, map(_paired, outputs), strict=False))
