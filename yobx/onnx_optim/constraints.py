@@ -80,7 +80,7 @@ class Constraints:
     def _solve(self, a: OptimDim, b: OptimDim) -> None:
         """Turn an equality into a substitution, when one symbol stands alone in it."""
         terms = poly.subtract(self.simplify(a).terms, self.simplify(b).terms)
-        common = poly.gcd_of(coef for _, coef in terms)
+        common = poly.factor_of(terms)
         if not terms or common == 0:
             return
         counts: dict[str, int] = {}

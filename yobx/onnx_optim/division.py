@@ -21,9 +21,11 @@ from yobx.onnx_optim.polynomial import (
     bounds,
     constant,
     constant_part,
+    factor_of,
     gcd_of,
     multiply,
     normal,
+    primitive,
     scale,
     single_atom,
     subtract,
@@ -220,7 +222,7 @@ def _common_factor(a: Terms, b: Terms) -> tuple[Terms, Terms] | None:
                 left.remove(atom)
                 kept.append(atom)
         shared = kept
-    content = gcd_of((gcd_of(c for _, c in a), gcd_of(c for _, c in b)))
+    content = gcd_of((factor_of(a), factor_of(b)))
     if not shared and content == 1:
         return None
     factor = tuple(shared)
@@ -372,22 +374,11 @@ def _extremum(kind: str, args: Iterable[Terms]) -> Terms:
         return kept[0]
     kept.sort(key=_operand_order)
     if kind == "min" and len(kept) == 2 and kept[1] == ONE:
-        smaller = _primitive(kept[0])
+        # min(2*x, 1) is min(x, 1) of what is never negative.
+        smaller = primitive(kept[0]) if _not_negative(kept[0]) else kept[0]
         if smaller != kept[0]:
             return _extremum(kind, (smaller, ONE))
     return _function(kind, *kept)
-
-
-def _primitive(a: Terms) -> Terms:
-    """``a`` without a common factor of its coefficients, if it is never negative.
-
-    ``min(2*x, 1)`` is ``min(x, 1)``.
-    """
-    factor = gcd_of(coef for _, coef in a)
-    low = bounds(a)[0]
-    if factor < 2 or low is None or low < 0:
-        return a
-    return tuple((mono, coef // factor) for mono, coef in a)
 
 
 def _operand_order(a: Terms) -> tuple[bool, list[tuple[list[tuple[bool, str]], int]]]:

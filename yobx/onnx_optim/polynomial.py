@@ -438,3 +438,14 @@ def _signed_piece(mono: Monomial, coef: int) -> str:
 def gcd_of(coefs: Iterable[int]) -> int:
     """Greatest common divisor, 0 for no coefficient."""
     return math.gcd(*coefs)
+
+
+def factor_of(a: Terms) -> int:
+    """The greatest number that divides all coefficients, 0 of the polynomial 0."""
+    return gcd_of(coef for _, coef in a)
+
+
+def primitive(a: Terms) -> Terms:
+    """``a`` without the common factor of its coefficients: 0 where ``a`` is, of its sign."""
+    factor = factor_of(a)
+    return a if factor < 2 else tuple((mono, coef // factor) for mono, coef in a)

@@ -14,7 +14,7 @@ from yobx.onnx_optim.optim_dim import OptimDim
 from yobx.onnx_optim.optim_sequence import Descriptor
 from yobx.onnx_optim.optim_shape import OptimShape
 from yobx.onnx_optim.optim_tensor import OptimTensor
-from yobx.onnx_optim.polynomial import gcd_of
+from yobx.onnx_optim.polynomial import factor_of
 from yobx.onnx_optim.registry import REGISTRY, ShapeRule
 from yobx.onnx_optim.tensor_type import BY_NUMBER, TensorType
 
@@ -254,12 +254,7 @@ def _broadcast_symbols(node: NodeView, dims: Sequence[OptimDim]) -> OptimDim:
 
 def _is_never_one(dim: OptimDim) -> bool:
     """Tell whether a size is 2 at least, or a multiple of such a number and perhaps 0."""
-    return (dim.bounds()[0] or 0) >= 2 or common_factor(dim) >= 2
-
-
-def common_factor(dim: OptimDim) -> int:
-    """The greatest number that divides all coefficients of a size, 0 of the size 0."""
-    return gcd_of(coef for _, coef in dim.terms)
+    return (dim.bounds()[0] or 0) >= 2 or factor_of(dim.terms) >= 2
 
 
 def broadcast_dim(node: NodeView, dims: Sequence[OptimDim]) -> OptimDim:

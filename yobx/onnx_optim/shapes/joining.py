@@ -7,8 +7,9 @@ import math
 import numpy as np
 
 from yobx.onnx_optim.node_view import NodeView
-from yobx.onnx_optim.optim_dim import OptimDim
+from yobx.onnx_optim.optim_dim import OptimDim, of_terms
 from yobx.onnx_optim.optim_tensor import OptimTensor
+from yobx.onnx_optim.polynomial import primitive
 from yobx.onnx_optim.shapes._common import (
     ONE,
     ZERO,
@@ -16,7 +17,6 @@ from yobx.onnx_optim.shapes._common import (
     argument,
     axis_of,
     broadcast_dim,
-    common_factor,
     dims_of,
     int_list,
     known_ints,
@@ -96,8 +96,8 @@ def _filled_like(node: NodeView, first: Dims, other: Dims) -> bool:
 
 def _is_no_less(node: NodeView, size: OptimDim, ones: list[OptimDim]) -> bool:
     """Tell whether a size is surely 1 or more where one of some numbers, each 0 or 1, is 1."""
-    primitive = size.exact_div(common_factor(size) or 1)  # it is 0 where the size is
-    return any(OptimDim.max(primitive, one) == primitive for one in ones) or any(
+    smaller = of_terms(primitive(size.terms))  # it is 0 where the size is
+    return any(OptimDim.max(smaller, one) == smaller for one in ones) or any(
         node.is_at_most(one, size) for one in ones
     )
 

@@ -13,6 +13,7 @@ from yobx.tensorflow.conversion import current_conversion
 from yobx.tensorflow.graph_defs import TABLE_FILLERS, TABLES
 from yobx.tensorflow.ops._loop import constant_of
 from yobx.tensorflow.ops._op import out_dtype, unsupported
+from yobx.tensorflow.ops._shared import shared
 from yobx.tensorflow.register import register_tf_op_converter
 from yobx.xbuilder import GraphBuilder
 
@@ -46,7 +47,7 @@ def convert_table(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: 
 
     kinds = {name: op.get_attr(name) for name in ("key_dtype", "value_dtype")}
     fillers = [c for c in op.outputs[0].consumers() if c.type in TABLE_FILLERS]
-    held = None if fillers else _shared_contents(op, kinds)
+    held = None if fillers else _loaded(op, kinds)
     if held is not None:
         table = tf.raw_ops.AnonymousHashTable(**kinds)
         tf.raw_ops.LookupTableImportV2(table_handle=table, keys=held[0], values=held[1])
@@ -73,29 +74,17 @@ def convert_table(g: GraphBuilder, sts: dict[str, Any], outputs: list[str], op: 
     return outputs[0]
 
 
-def _shared_contents(op: Any, kinds: dict[str, Any]) -> Any:
-    """Return keys and values of the table that loading a SavedModel filled, ``None`` if it is not.
-
-    TensorFlow gives the tables of each SavedModel that it loads a name of their own, by which all
-    operations of that name find it.
-    """
+def _loaded(op: Any, kinds: dict[str, Any]) -> Any:
+    """Return keys and values of a table that loading a SavedModel filled, else ``None``."""
     import tensorflow as tf
 
-    create = getattr(tf.raw_ops, op.type)
-    attributes = {item.name: op.get_attr(item.name) for item in op.op_def.attr}
-    attributes["shared_name"] = op.get_attr("shared_name") or op.name
+    keys, values = kinds["key_dtype"], kinds["value_dtype"]
 
-    def read() -> Any:
-        keys, values = kinds["key_dtype"], kinds["value_dtype"]
-        table = create(**attributes)
+    def read(table: Any) -> Any:
         return tf.raw_ops.LookupTableExportV2(table_handle=table, Tkeys=keys, Tvalues=values)
 
-    function = tf.function(read, autograph=False).get_concrete_function()
-    try:
-        keys, values = function()
-    except (tf.errors.AbortedError, tf.errors.FailedPreconditionError):
-        return None  # nobody filled it
-    return (keys, values) if len(keys) else None
+    held = shared(op, read)
+    return held if held is not None and len(held[0]) else None
 
 
 def _fill(op: Any, table: Any, filler: Any) -> None:
