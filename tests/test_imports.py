@@ -21,15 +21,28 @@ LADDER: dict[str, set[str]] = {
     "places": set(),
     "words": set(),
     "model_files": {"errors"},
+    "user_code": {"errors"},
     "onnx_optim": {"errors"},
     "xbuilder": {"errors", "onnx_optim"},
     "passes": {"errors", "onnx_optim"},
     "lowering": {"errors", "onnx_optim", "xbuilder"},
     "stablehlo": {"errors", "onnx_optim", "xbuilder", "lowering"},
     "tensorflow": {
-        *("errors", "model_files", "onnx_optim", "xbuilder", "lowering", "stablehlo", "passes"),
+        *(
+            "errors",
+            "model_files",
+            "user_code",
+            "onnx_optim",
+            "xbuilder",
+            "lowering",
+            "stablehlo",
+            "passes",
+        ),
     },
-    "jax": {"errors", "places", "onnx_optim", "xbuilder", "lowering", "stablehlo", "passes"},
+    "jax": {
+        *("errors", "places", "user_code", "onnx_optim", "xbuilder", "lowering", "stablehlo"),
+        "passes",
+    },
     "verification": {"errors", "onnx_optim", "phases", "places"},
 }
 # Allowed inside functions only: the front end is chosen by what the caller hands in.

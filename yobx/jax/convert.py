@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import onnx
 
-from yobx.errors import ArgumentError, TraceError, UnreadableModelError, YobxError
+from yobx.errors import ArgumentError, TraceError, UnreadableModelError
 from yobx.jax.arguments import Call, abstract_arrays, name_leaves, read_call, resolve_shapes
 from yobx.jax.fixed_sizes import needed_numbers
 from yobx.jax.keras_models import is_keras_layer, keras_input_names
@@ -29,6 +29,7 @@ from yobx.places import line_that_raised
 from yobx.stablehlo.convert import convert_module
 from yobx.stablehlo.element_types import refuse_unknown_type
 from yobx.stablehlo.registry import PARAMETERS
+from yobx.user_code import UserCode
 from yobx.xbuilder import GraphBuilder
 from yobx.xbuilder.converters import misfit_of
 from yobx.xbuilder.progress import Progress
@@ -324,17 +325,8 @@ def _lower(
     flat.__name__ = flat.__qualname__ = title  # which begins JAX's name stack
     symbols = sorted({d for shape in shapes for d in shape if isinstance(d, str)})
     fixed = [jax.ShapeDtypeStruct(a.shape, a.dtype) for a in weights]
-    try:
-        specs = abstract_arrays(call, shapes, lowering.constraints)
-        return lower(
-            flat,
-            (*fixed, *specs),
-            lowering.opset,
-            extra_converters=lowering.extra_converters,
-        )
-    except YobxError:
-        raise
-    except Exception as error:  # whatever the function of the user raises
+
+    def told(error: Exception) -> TraceError:
         if isinstance(error, TypeError):
             _refuse_arity(fn, call, error)
         sizes = (
@@ -346,12 +338,21 @@ def _lower(
         line = line_that_raised(error)
         arrays = [(leaf.shape, leaf.dtype) for leaf in call.leaves.values()]
         words = _OUR_PLACE.sub("", " ".join(str(error).split()))[:600].removesuffix(".")
-        raise TraceError(
+        return TraceError(
             f"A function must run while JAX traces it. Received: {title!r} on "
             f"{dict(zip(names, shapes, strict=True))}, which raised {type(error).__name__}: "
             f"{words}.{f' At {line}.' if line else ''}{sizes}",
             **needed_numbers(partial(jax.eval_shape, flat, *fixed), arrays, shapes, error),
-        ) from error
+        )
+
+    with UserCode(told):
+        specs = abstract_arrays(call, shapes, lowering.constraints)
+        return lower(
+            flat,
+            (*fixed, *specs),
+            lowering.opset,
+            extra_converters=lowering.extra_converters,
+        )
 
 
 def _refuse_arity(fn: Callable[..., Any], call: Call, error: TypeError) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from yobx.advice import FIX_THE_SIZE, sizes_of_a_run, traced_with_numbers, trial_sizes
+from yobx.errors import TraceError, YobxError
 from yobx.places import line_that_raised
+from yobx.user_code import UserCode
 
 __all__ = ["needed_numbers"]
 
@@ -38,12 +39,11 @@ def needed_numbers(
         jax.ShapeDtypeStruct(tuple(numbers.get(str(n), n) for n in shape), dtype)
         for shape, (_, dtype) in zip(shapes, arrays, strict=True)
     ]
-    traced = False
-    with contextlib.suppress(Exception):  # it fails for another reason, which is told already
-        trace(*specs)
-        traced = True
-    if not traced:
-        return {}
+    try:
+        with UserCode(lambda error: TraceError(str(error))):
+            trace(*specs)
+    except YobxError:
+        return {}  # it fails for another reason, which is told already
     line = line_that_raised(error) if error is not None else ""
     why = traced_with_numbers(numbers, "symbolic")
     return {

@@ -8,7 +8,6 @@ import re
 import sys
 import traceback
 from collections.abc import Callable, Sequence
-from types import TracebackType
 from typing import Any
 
 from yobx.advice import sizes_of_a_run, traced_with_numbers, trial_sizes, without_colours
@@ -16,6 +15,7 @@ from yobx.errors import TraceError, YobxError
 from yobx.tensorflow.arguments import CallArguments
 from yobx.tensorflow.own_traces import own_traces
 from yobx.tensorflow.source import ModelSource
+from yobx.user_code import UserCode
 
 __all__ = ["refuses_tensorflow_tensors", "trace"]
 
@@ -83,7 +83,19 @@ def trace(
         with source.guard(), own_traces():
             return tf.function(entry, autograph=source.autograph).get_concrete_function(*specs)
 
-    with _Boundary(source.title, lambda: _advice(traced, call, shapes, framework), advice):
+    def told(error: Exception) -> TraceError:
+        why, hint = _advice(traced, call, shapes, framework)
+        line = _users_line(error)
+        tried = f"{why[0].upper()}{why[1:]}. {hint[0].upper()}{hint[1:]}" if why else advice
+        return TraceError(
+            f"A model must run while the framework traces it. Received: {source.title}, which "
+            f"raised {type(error).__name__}: {_first_words(error)}{f' At {line}.' if line else ''} "
+            f"{tried}; the original error is chained.",
+            sizes=f"{why}{f', at {line}' * bool(line)}" if why else "",
+            hint=hint,
+        )
+
+    with UserCode(told):
         return traced(shapes)
 
 
@@ -103,7 +115,7 @@ def _advice(
     if not open_sizes:
         return "", ""
     try:
-        with _Boundary("", lambda: ("", ""), ""):
+        with UserCode(lambda error: TraceError(_first_words(error))):
             traced(fixed)
     except YobxError:
         return "", ""  # it fails for another reason, which is told already
@@ -119,38 +131,6 @@ def _operation_name(name: str) -> str:
     """Makes a name that TensorFlow takes for an operation."""
     text = re.sub(r"[^A-Za-z0-9_.\\/>-]", "_", name)
     return text if re.match(r"[A-Za-z0-9.]", text) else f"input{text}"
-
-
-class _Boundary:
-    """Turns whatever the code of the model raises into a :class:`TraceError`."""
-
-    def __init__(self, title: str, sizes: Callable[[], tuple[str, str]], advice: str) -> None:
-        self._title = title
-        self._sizes = sizes
-        self._advice = advice
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace_: TracebackType | None,
-    ) -> None:
-        if not isinstance(error, Exception) or isinstance(error, YobxError):
-            return
-        line = _users_line(error)
-        where = f" At {line}." if line else ""
-        why, hint = self._sizes()
-        advice = f"{why[0].upper()}{why[1:]}. {hint[0].upper()}{hint[1:]}" if why else self._advice
-        raise TraceError(
-            f"A model must run while the framework traces it. Received: {self._title}, which "
-            f"raised {type(error).__name__}: {_first_words(error)}{where} "
-            f"{advice}; the original error is chained.",
-            sizes=f"{why}{f', at {line}' * bool(line)}" if why else "",
-            hint=hint,
-        ) from error
 
 
 def _first_words(error: Exception) -> str:
