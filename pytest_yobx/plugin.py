@@ -23,6 +23,7 @@ _COLLECTED = pytest.StashKey[results.Collected]()
 _BASELINE = pytest.StashKey[dict[str, Any] | None]()
 _BOOK = pytest.StashKey[Book]()
 _UPDATED = pytest.StashKey[list[str]]()
+_UNTOLD = pytest.StashKey[bool]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -104,9 +105,7 @@ class _CrashedWorkers:
         """A worker ended: it tells which checks it saw."""
         data = getattr(node, "workeroutput", {}).get("yobx_attendance")
         if data:
-            shard = tuple(data["shard"]) if data["shard"] else None
-            seen = Attendance(data["planned"], data["assigned"], shard)
-            self._config.stash[_COLLECTED].attendance = seen
+            self._config.stash[_COLLECTED].attendance = Attendance.from_json(data)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_handlecrashitem(self, crashitem: str) -> None:
@@ -139,6 +138,7 @@ class _Parts:
             items[:] = [item for item in items if item.nodeid in mine]
         assigned = [item.nodeid for item in items if collection.is_check(item)]
         config.stash[_COLLECTED].attendance = Attendance(planned, assigned, shard)
+        config.stash[_UNTOLD] = True
 
 
 # ---- collection
@@ -259,6 +259,11 @@ def pytest_runtest_makereport(
     told = report.when == "call" or (report.when == "setup" and not report.passed)
     if collection.is_check(item) and (told or report.failed):
         setattr(report, results.PAYLOAD, json.dumps({"reports": found}))
+    if hasattr(item.config, "workerinput") and item.config.stash.get(_UNTOLD, False):
+        # With the first report: a worker that is killed has no last word.
+        item.config.stash[_UNTOLD] = False
+        attendance = asdict(item.config.stash[_COLLECTED].attendance)
+        setattr(report, results.ATTENDANCE, json.dumps(attendance))
     return report
 
 

@@ -14,6 +14,7 @@ from pytest_yobx.shards import Attendance
 
 __all__ = [
     "GOOD",
+    "ATTENDANCE",
     "PAYLOAD",
     "PROBLEMS",
     "Collected",
@@ -29,6 +30,8 @@ __all__ = [
 GOOD = frozenset({"passed", "xfailed", "skipped", "unchecked"})
 #: Attribute of a TestReport that holds the JSON text; xdist carries it to the controller.
 PAYLOAD = "yobx_payload"
+#: Attribute of a worker's first report: which checks it collected, as JSON.
+ATTENDANCE = "yobx_attendance"
 #: Name of the item that fails where files of expectations are not in order.
 PROBLEMS = "yobx_expectations"
 _RERUN = "rerun"  # outcome of pytest-rerunfailures
@@ -110,6 +113,9 @@ class Collected:
 
     def add(self, report: pytest.TestReport) -> None:
         """Takes in a report of one phase of one test."""
+        told = getattr(report, ATTENDANCE, "")
+        if told:
+            self.attendance = Attendance.from_json(json.loads(told))
         text = getattr(report, PAYLOAD, "")
         if not text:
             if report.failed and report.nodeid.rpartition("::")[2] == PROBLEMS:

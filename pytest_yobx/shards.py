@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 __all__ = ["Attendance", "shares"]
 
@@ -25,6 +26,12 @@ class Attendance:
     planned: list[str] = field(default_factory=list)
     assigned: list[str] = field(default_factory=list)
     shard: tuple[int, int] | None = None
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Attendance:
+        """The list as another process wrote it."""
+        shard = tuple(data["shard"]) if data["shard"] else None
+        return cls(list(data["planned"]), list(data["assigned"]), shard)
 
     def missing(self, attended: Mapping[str, object]) -> list[str]:
         """Checks that were to be made and have no result."""

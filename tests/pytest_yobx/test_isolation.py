@@ -13,7 +13,8 @@ from tests.pytest_yobx.support import run, write_repository
 
 pytest_plugins = ["pytester"]
 
-ISOLATED = ("--yobx", "--yobx-isolate", "on", "-p", "no:xdist", "--yobx-bindings", "primes,ones")
+BINDINGS = ("--yobx", "--yobx-bindings", "primes,ones")
+ISOLATED = (*BINDINGS, "--yobx-isolate", "on", "-p", "no:xdist")
 
 
 def outcomes(pytester):
@@ -102,8 +103,8 @@ def test_output_of_a_failing_test_is_shown(pytester):
     run(pytester, *ISOLATED).stdout.fnmatch_lines(["*Captured stdout call*", "last words"])
 
 
-@pytest.mark.parametrize("isolate", ["on", "off"])
-def test_control_c_leaves_a_report(pytester, isolate):
+@pytest.mark.parametrize("how", [ISOLATED, (*BINDINGS, "-p", "no:xdist"), (*BINDINGS, "-n", "1")])
+def test_control_c_leaves_a_report(pytester, how):
     write_repository(pytester, ["good"])
     pytester.makepyfile(
         test_own="""
@@ -113,7 +114,7 @@ def test_control_c_leaves_a_report(pytester, isolate):
             time.sleep(60)
         """
     )
-    command = [sys.executable, "-m", "pytest", *ISOLATED, "--yobx-isolate", isolate]
+    command = [sys.executable, "-m", "pytest", *how]
     # A job in the background ignores the signal, and its children would too.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
@@ -135,3 +136,5 @@ def test_control_c_leaves_a_report(pytester, isolate):
     found = outcomes(pytester)
     assert {found["good[primes]"], found["good[ones]"]} == {"passed"}
     assert "crash" not in found.values()
+    (reason,) = json.loads((pytester.path / ".yobx" / "report.json").read_text())["red"]
+    assert reason.startswith("1 check not made, test_own.py::test_own first: the run ended")
