@@ -13,8 +13,8 @@ import pytest
 from pytest_yobx.shards import Attendance
 
 __all__ = [
-    "GOOD",
     "ATTENDANCE",
+    "GOOD",
     "PAYLOAD",
     "PROBLEMS",
     "Collected",
