@@ -268,3 +268,56 @@ def test_a_function_of_methods_of_arrays_says_how_to_choose() -> None:
 
 def test_keys_that_are_numbers_are_sorted_as_numbers() -> None:
     check_conversion(lambda n: n[10] - tf.sin(n[2]), ({10: X, 2: X},)).raise_if_failed()
+
+
+_SUM = onnx.parser.parse_model(
+    '<ir_version: 10, opset_import: ["" : 21]> '
+    "two (float[n, 3] a, float[n, 3] b) => (float[n, 3] y) { y = Add(a, b) }"
+)
+
+
+def _keyword(a: Any, *, b: Any) -> Any:
+    return a + b
+
+
+@pytest.mark.parametrize(
+    ("reference", "words"),
+    [
+        (lambda a: a, "reference(a) for a model of 2 inputs (a, b): too many positional arguments"),
+        (
+            lambda a, b, c: a,
+            "reference(a, b, c) for a model of 2 inputs (a, b): missing a required",
+        ),
+        (_keyword, "reference(a, *, b) for a model of 2 inputs (a, b): "),
+        (
+            onnx.parser.parse_model(
+                '<ir_version: 10, opset_import: ["" : 21]> '
+                "one (float[n, 3] x) => (float[n, 3] y) { y = Abs(x) }"
+            ),
+            "a reference of 1 input (x) for a model of 2 inputs (a, b)",
+        ),
+    ],
+)
+@pytest.mark.parametrize("args", [None, (X[:, :3], X[:, :3])])
+def test_a_reference_of_other_arguments_is_told_as_such(
+    reference: Any, words: str, args: Any
+) -> None:
+    report = check_conversion(_SUM, args, reference=reference)
+    assert report.failed_phase == "import"
+    head, cause, *_ = report.text().splitlines()
+    assert head.startswith("yobx: the REFERENCE takes other arguments than the model has inputs — ")
+    assert cause.split(maxsplit=1)[1].startswith(words)
+    assert report.text().count("takes other arguments") == 1
+
+
+@pytest.mark.parametrize(
+    "reference", [np.add, lambda *inputs: sum(inputs), lambda a, b, c=0: a + b]
+)
+def test_a_reference_may_take_more_than_the_inputs(reference: Any) -> None:
+    check_conversion(_SUM, reference=reference).raise_if_failed()
+
+
+def test_inputs_that_the_model_does_not_have_are_no_fault_of_the_reference() -> None:
+    report = check_conversion(_SUM, (X[:, :3],), reference=lambda a, b: a + b)
+    assert report.cause is None
+    assert "the converted model has 2 inputs (a, b), the source was given 1" in report.text()

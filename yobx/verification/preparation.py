@@ -42,6 +42,7 @@ from yobx.verification.runner import LoadError, Session, exposed, fits_in_memory
 from yobx.verification.sensitivity import Sensitivity
 from yobx.verification.shape_proof import Constraint, Form
 from yobx.verification.source_jax import JaxSource, as_jax_takes
+from yobx.verification.source_onnx import OnnxSource
 from yobx.verification.sources import NarrowSource, Source, is_tensor
 from yobx.verification.tolerances import Tolerances
 from yobx.verification.unused_converters import Watched
@@ -167,6 +168,9 @@ def _import(
             phases.result.source = source
             arrays, declared = (*arrays, *keywords), (*declared, *given)
         arrays = in_precision(arrays, options.precision)
+        report.cause = source.wrong_reference(arrays) if isinstance(source, OnnxSource) else None
+        if report.cause is not None:
+            raise ArgumentError(report.cause.title, argument="reference")
         return source, arrays, with_descriptions(arrays, declared)
     raise EndOfCheckError
 

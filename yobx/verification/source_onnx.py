@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -15,14 +16,17 @@ from yobx.errors import ArgumentError, UnreadableModelError
 from yobx.verification import tree
 from yobx.verification.boundary import Attempt
 from yobx.verification.called_functions import inlined
+from yobx.verification.findings import Cause
 from yobx.verification.inner_values import collector
 from yobx.verification.runner import LoadError, RunError, Session, exposed, input_names
 from yobx.verification.sources import InputSpec, NamedArray, value_spec
 from yobx.verification.weights import light
+from yobx.words import counted
 
 __all__ = ["OnnxSource", "model_inputs"]
 
 _LOG = logging.getLogger("yobx.verification")
+_OTHER_ARGUMENTS = "the REFERENCE takes other arguments than the model has inputs"
 
 
 def model_inputs(model: onnx.ModelProto) -> list[InputSpec]:
@@ -92,6 +96,38 @@ class OnnxSource:
                 argument=given[0],
             )
         return self.model
+
+    def wrong_reference(self, args: tuple[Any, ...]) -> Cause | None:
+        """Arguments of the reference that are not the inputs of the model: no run could mend it.
+
+        Args:
+            args: What the reference is called with.
+
+        Returns:
+            Both, or ``None`` if they fit, or if the inputs themselves do not.
+        """
+        names, leaves = input_names(self.model), tree.flatten(args)
+        if len(leaves) != len(names):
+            return None
+        model = f"a model of {counted(len(names), 'input')} ({', '.join(names)})"
+        if isinstance(self.reference, onnx.ModelProto):
+            known = input_names(self.reference)
+            said = f"a reference of {counted(len(known), 'input')} ({', '.join(known)}) for {model}"
+            return Cause(_OTHER_ARGUMENTS, said) if len(known) != len(names) else None
+        try:
+            signature = inspect.signature(self.reference)
+        except (TypeError, ValueError):  # of some that are written in C nothing is known
+            return None
+        try:
+            signature.bind(*args)
+        except TypeError as error:
+            bare = [p.replace(annotation=p.empty) for p in signature.parameters.values()]
+            return Cause(
+                _OTHER_ARGUMENTS,
+                f"reference{inspect.Signature(bare)} for {model}: {error}",
+                "it is called with one array for each input, in their order",
+            )
+        return None
 
     def run(
         self, args: tuple[Any, ...], keywords: Mapping[str, Any] | None = None

@@ -74,6 +74,8 @@ def _cause_lines(report: Findings) -> list[str]:
 
 def _message_lines(label: str, message: str, cause: Cause | None) -> list[str]:
     """A message, and what it says to try in a line of its own, unless that is told already."""
+    if cause is not None and message == cause.title:
+        return []
     said, hint = hint_apart(message)
     lines = [_row(label, said)] if said or not hint else []
     if cause is not None and cause.hint and cause.hint.lower() in hint.lower():
