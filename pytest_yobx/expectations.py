@@ -1,7 +1,7 @@
 """Expected failures: a file that says which check fails, in which phase, why, and until when.
 
-An entry that matches no check, that is listed twice, has expired, or whose check passes is a
-failure that names the file and the line.
+A file or an entry that cannot be read is refused before any check. An entry that matches no check,
+that is listed twice, has expired, or whose check passes is a failure that names file and line.
 """
 
 from __future__ import annotations
@@ -76,11 +76,13 @@ class Book:
 
     Attributes:
         entries: Usable ones.
-        problems: What is wrong with the files, each with file and line.
+        broken: Files and entries that cannot be read, each with file and line.
+        problems: What is wrong with entries that can, each with file and line.
         used: Places of entries that named a check of this session.
     """
 
     entries: list[Entry] = field(default_factory=list)
+    broken: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     used: set[str] = field(default_factory=set)
 
@@ -117,8 +119,8 @@ def load(paths: Iterable[str], root: Path, today: datetime.date) -> Book:
     book = Book()
     seen: dict[tuple[Any, ...], str] = {}
     for name in paths:
-        for place, data in _tables(root / name, name, book.problems):
-            entry = _entry(place, data, book.problems)
+        for place, data in _tables(root / name, name, book.broken):
+            entry = _entry(place, data, book.broken)
             if entry is None:
                 continue
             key = (entry.case, entry.scope)
@@ -139,36 +141,36 @@ def lines_of(text: str) -> list[int]:
     return [n for n, line in enumerate(text.splitlines(), 1) if _HEADER.match(line)]
 
 
-def _tables(path: Path, name: str, problems: list[str]) -> list[tuple[str, dict[str, Any]]]:
+def _tables(path: Path, name: str, broken: list[str]) -> list[tuple[str, dict[str, Any]]]:
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        problems.append(f"{name}: cannot be read: {getattr(error, 'strerror', error)}")
+        broken.append(f"{name}: cannot be read: {getattr(error, 'strerror', error)}")
         return []
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         found = re.search(r"at line (\d+)", str(error))
         line = found[1] if found else len(text.splitlines())
-        problems.append(f"{name}:{line}: is not TOML: {error}")
+        broken.append(f"{name}:{line}: is not TOML: {error}")
         return []
     if data.get("schema") != SCHEMA:
-        problems.append(f"{name}:1: schema = {SCHEMA} is expected, not {data.get('schema')!r}")
+        broken.append(f"{name}:1: schema = {SCHEMA} is expected, not {data.get('schema')!r}")
         return []
     unknown = sorted(set(data) - {"schema", "expect"})
     if unknown:
-        problems.append(f"{name}:1: unknown: {', '.join(unknown)}; entries are written [[expect]]")
+        broken.append(f"{name}:1: unknown: {', '.join(unknown)}; entries are written [[expect]]")
     tables, lines = data.get("expect", []), lines_of(text)
     if not isinstance(tables, list) or len(tables) != len(lines):
-        problems.append(f"{name}:1: each entry begins with a line [[expect]]")
+        broken.append(f"{name}:1: each entry begins with a line [[expect]]")
         return []
     return [(f"{name}:{line}", table) for line, table in zip(lines, tables, strict=True)]
 
 
-def _entry(place: str, data: Mapping[str, Any], problems: list[str]) -> Entry | None:
+def _entry(place: str, data: Mapping[str, Any], broken: list[str]) -> Entry | None:
     wrong = _wrong(data)
     if wrong:
-        problems.append(f"{place}: {wrong}")
+        broken.append(f"{place}: {wrong}")
         return None
     scope = tuple(sorted((str(k), str(v)) for k, v in data.get("scope", {}).items()))
     until = data.get("until")

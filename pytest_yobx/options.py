@@ -38,6 +38,7 @@ MEANINGS = {
     "sample": "sizes as given",
 }
 _LABELS = tuple(MEANINGS)
+_PROVIDER = "CPUExecutionProvider"
 
 
 def _list(text: str) -> tuple[str, ...]:
@@ -60,8 +61,17 @@ def _number(text: str) -> int:
 
 def _opsets(text: str) -> tuple[int, ...]:
     opsets = _numbers(text)
-    if not opsets:
-        return opsets
+    if opsets:
+        _refuse_opsets(opsets)
+    return opsets
+
+
+def _refuse_opsets(opsets: Sequence[int]) -> None:
+    """Refuses opsets that cannot be written.
+
+    Raises:
+        ValueError: With the range of those that can.
+    """
     from yobx.lowering.opsets import DEFAULT_OPSET, OLDEST_OPSET, newest_opset
 
     # The newest is found by loading models, so it is asked for where it may matter.
@@ -70,7 +80,37 @@ def _opsets(text: str) -> tuple[int, ...]:
             f"opsets are integers from {OLDEST_OPSET} to {newest_opset()}, the newest that the "
             "installed onnxruntime loads"
         )
-    return opsets
+
+
+def _refuse_provider(name: str, where: str) -> None:
+    """Refuses a provider that onnxruntime does not have here; that of processors is everywhere.
+
+    Args:
+        name: The provider.
+        where: Who asks for it, for the message.
+
+    Raises:
+        pytest.UsageError: With those that it has.
+    """
+    if name == _PROVIDER:  # known without loading onnxruntime
+        return
+    try:
+        import onnxruntime
+    except ImportError as error:
+        raise pytest.UsageError(
+            f"yobx: {where} asks for the provider {name!r} of onnxruntime, which is not installed"
+        ) from error
+    available = onnxruntime.get_available_providers()
+    if name in available:
+        return
+    from yobx.words import similar
+
+    short = {provider.removesuffix("ExecutionProvider"): provider for provider in available}
+    near = [short[word] for word in similar(name.removesuffix("ExecutionProvider"), short)]
+    raise pytest.UsageError(
+        f"yobx: {where} asks for the provider {name!r}, which the installed onnxruntime does not "
+        f"have.{f' Did you mean {near[0]}?' if near else ''} It has: {', '.join(available)}"
+    )
 
 
 def _count(text: str) -> int:
@@ -224,7 +264,7 @@ OPTIONS = (
         "float64",
         "LIST",
     ),
-    Option("provider", str, "CPUExecutionProvider", "onnxruntime execution provider", "NAME"),
+    Option("provider", str, _PROVIDER, "onnxruntime execution provider", "NAME"),
     Option(
         "tolerance_class",
         _one_of(*_CLASSES),
@@ -307,7 +347,7 @@ class Settings:
     bindings: tuple[Any, ...] = BINDINGS
     seed: int | tuple[int, ...] = 0
     precision: str | tuple[str, ...] = ("source",)
-    provider: str = "CPUExecutionProvider"
+    provider: str = _PROVIDER
     tolerance_class: str = "auto"
     tolerance_scale: float = 1.0
     tolerances: str = ""
@@ -411,6 +451,8 @@ def read_settings(config: pytest.Config) -> Settings:
             text = ",".join(map(str, text))
         try:
             values[option.name] = option.parse(str(text)) if text else option.parse("")
+            if option.name == "provider" and _runs_here(config):
+                _refuse_provider(str(text), origin)
         except ValueError as error:
             message = (
                 f"yobx: {origin} takes {option.metavar} ({option.help}). Received: {text!r}: "
@@ -427,6 +469,14 @@ def read_settings(config: pytest.Config) -> Settings:
     if table and not (root / table).is_file():
         raise pytest.UsageError(f"yobx: --yobx-tolerances: there is no file {root / table}")
     return Settings(**values, root=root, active=bool(config.getoption("--yobx")))
+
+
+def _runs_here(config: pytest.Config) -> bool:
+    """Whether checks run on this machine, as far as the process that distributes them knows."""
+    machines = config.getoption("tx", None) or ()
+    return not hasattr(config, "workerinput") and not any(
+        re.search(r"\b(ssh|socket|via)=", str(machine)) for machine in machines
+    )
 
 
 def refuse_unknown_flags(arguments: Sequence[str]) -> None:
@@ -467,7 +517,7 @@ def check_keywords(keywords: Mapping[str, Any], where: str, *, several: bool = F
 
     Raises:
         pytest.UsageError: If one is unknown; the valid ones are listed. Or if several values are
-            given where one test is all there can be.
+            given where one test is all there can be, or if one cannot be used.
     """
     from yobx.verification import CheckOptions
 
@@ -478,6 +528,25 @@ def check_keywords(keywords: Mapping[str, Any], where: str, *, several: bool = F
                 f"yobx: {where} is one check, of one {name}. Received: {keywords[name]!r}. Ask for "
                 "several with the marker yobx or a flag: they are one test each"
             )
+    _refuse_values(keywords, where)
+
+
+def _refuse_values(keywords: Mapping[str, Any], where: str) -> None:
+    """Refuses opsets and providers that there are not, before a model is converted."""
+    asked: Any = keywords.get("target_opset")
+    if isinstance(asked, Mapping):
+        asked = [version for domain, version in asked.items() if domain in {"", "ai.onnx"}]
+    asked = [asked] if isinstance(asked, int) else asked
+    opsets = [opset for opset in asked or () if isinstance(opset, int)]
+    try:
+        if opsets:
+            _refuse_opsets(opsets)
+    except ValueError as error:
+        received = keywords["target_opset"]
+        raise pytest.UsageError(f"yobx: target_opset={received!r} of {where}: {error}") from error
+    provider = keywords.get("provider")
+    if isinstance(provider, str):
+        _refuse_provider(provider, where)
 
 
 def _refuse_unknown(keywords: Mapping[str, Any], valid: list[str], what: str) -> None:

@@ -56,7 +56,9 @@ def pytest_configure(config: pytest.Config) -> None:
     collected = config.stash[_COLLECTED] = results.Collected()
     before = read_report(config.rootpath / settings.baseline) if settings.baseline else None
     config.stash[_BASELINE] = before
-    config.stash[_BOOK] = load(settings.expectations, config.rootpath, datetime.date.today())
+    book = config.stash[_BOOK] = load(settings.expectations, config.rootpath, datetime.date.today())
+    if book.broken:
+        raise pytest.UsageError("\n".join(f"yobx: {problem}" for problem in book.broken))
     config.pluginmanager.register(_Recorder(collected), "yobx-recorder")
     config.pluginmanager.register(_Parts(), "yobx-parts")
     if config.pluginmanager.hasplugin("xdist"):

@@ -56,15 +56,16 @@ def test_only_stars_are_special(tmp_path):
     ],
 )
 def test_what_is_wrong_is_told_with_file_and_line(tmp_path, text, words):
-    (problem,) = book(tmp_path, text).problems
+    found = book(tmp_path, text)
+    (problem,) = [*found.broken, *found.problems]
     assert problem.startswith(f"expected.toml:{words}")
 
 
 def test_a_file_of_another_schema_or_none(tmp_path):
-    assert book(tmp_path, head="schema = 2\n").problems == [
+    assert book(tmp_path, head="schema = 2\n").broken == [
         "expected.toml:1: schema = 1 is expected, not 2"
     ]
-    (problem,) = load(["absent.toml"], tmp_path, TODAY).problems
+    (problem,) = load(["absent.toml"], tmp_path, TODAY).broken
     assert problem == "absent.toml: cannot be read: No such file or directory"
 
 
@@ -150,21 +151,43 @@ def test_entries_that_name_nothing_fail(pytester):
     run(pytester, *FLAGS, "test_own.py").assert_outcomes(passed=2)
 
 
-def test_a_corrupt_file_still_leaves_a_report(pytester):
+@pytest.mark.parametrize("arguments", [("--yobx",), (), ("--yobx", "-n", "1"), ("-k", "good")])
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("[[expect", "expected.toml:3: is not TOML: *"),
+        (ENTRY + ENTRY.replace("phase", "fase"), "expected.toml:7: unknown: fase; valid: *"),
+        (None, "expected.toml: cannot be read: No such file or directory"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_refused_before_any_check(pytester, text, words, arguments):
     write_repository(pytester, ["good"])
-    write(pytester.path, "[[expect")
+    if text is not None:
+        write(pytester.path, text)
+    result = run(pytester, "--yobx-expectations", "expected.toml", *arguments)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([f"ERROR: yobx: {words}"])
+    result.stdout.no_fnmatch_line("* passed*")
+    assert not (pytester.path / ".yobx").exists()
+
+
+def test_everything_that_cannot_be_read_is_told_at_once(pytester):
+    write_repository(pytester, ["good"])
+    write(pytester.path, ENTRY.replace("phase", "fase"), ENTRY + 'kind = "xpass"\n')
     result = run(pytester, *FLAGS)
-    result.assert_outcomes(passed=1, failed=1)
-    result.stdout.fnmatch_lines(
-        [
-            "expected.toml:3: is not TOML*",
-            "the expectations are not in order: expected.toml:3: is not TOML*This run is red.",
-        ]
-    )
+    result.stderr.fnmatch_lines(["*expected.toml:3: unknown: fase*", "*expected.toml:8: kind is*"])
+
+
+def test_an_entry_that_has_expired_is_a_failure_and_in_the_report(pytester):
+    write_repository(pytester, ["good", "wrong"])
+    write(pytester.path, ENTRY + 'until = "2020-01-01"\n')
+    result = run(pytester, *FLAGS, "-k", "good")
+    result.assert_outcomes(passed=1, failed=1, deselected=1)
+    words = "the entry for 'zoo:wrong?' expired on 2020-01-01: weights are off"
+    result.stdout.fnmatch_lines([f"the expectations are not in order: expected.toml:3: {words}*"])
     told = json.loads((pytester.path / ".yobx" / "report.json").read_text(encoding="utf-8"))
     assert len(told["red"]) == 1
     assert told["red"][0].startswith("the expectations are not in order: expected.toml:3:")
-    assert (pytester.path / ".yobx" / "report.json").exists()
 
 
 def test_marked_functions_and_fixtures_are_expected_to_fail_too(pytester):
@@ -221,14 +244,6 @@ def test_entries_are_rewritten_and_the_change_is_shown(pytester):
     result = run(pytester, *FLAGS, "--yobx-update-expectations", "on")
     result.assert_outcomes(passed=2, xfailed=2)
     result.stdout.fnmatch_lines(["no entry of the expectations changes"])
-
-
-def test_a_file_that_is_not_in_order_fails_whatever_is_selected(pytester):
-    write_repository(pytester, ["good", "wrong"])
-    write(pytester.path, "[[expect]\n")
-    result = run(pytester, *FLAGS, "-k", "good")
-    result.assert_outcomes(passed=1, failed=1, deselected=1)
-    result.stdout.fnmatch_lines(["expected.toml:3: is not TOML*"])
 
 
 def test_a_fault_of_yobx_is_not_what_was_expected(pytester):

@@ -155,8 +155,21 @@ def test_the_rerun_command_is_one_word_of_a_shell():
             "sead=3",
             "*unknown option of the marker yobx of *: sead. Did you mean seed*",
         ),
+        (
+            "target_opset=99",
+            "*target_opset=99 of the marker yobx of *test_marked*: opsets are integers from 18*",
+        ),
+        ("target_opset=[21, 17]", "*target_opset=?21, 17? of the marker*from 18 to*"),
+        (
+            'target_opset={"": 17, "com.microsoft": 1}',
+            "*of the marker*from 18 to*",
+        ),
+        (
+            'provider="CPU"',
+            "*the marker yobx of *test_marked* asks for the provider 'CPU', which the installed *"
+            "Did you mean CPUExecutionProvider? It has: *",
+        ),
     ],
-    ids=["position", "name"],
 )
 def test_wrong_arguments_of_a_marker_are_usage_errors(pytester, mark, words):
     write_repository(pytester, [])
@@ -195,6 +208,17 @@ def test_wrong_arguments_of_a_marker_are_usage_errors(pytester, mark, words):
             "",
             "*opsets are integers from 18 to *, the newest that the*",
         ),
+        (
+            ["--yobx-provider", "CUDAExecutionProvidr"],
+            "",
+            "*--yobx-provider asks for the provider 'CUDAExecutionProvidr', which*It has: *",
+        ),
+        (
+            [],
+            'yobx_provider = "cpu"',
+            "*ini value yobx_provider asks for *'cpu'*Did you mean CPUExecutionProvider?*",
+        ),
+        ([], 'yobx_target_opset = "17"', "*opsets are integers from 18 to *, the newest that the*"),
         (["--yobx-bindings", "primes,oens"], "", "*ones, zeros or sample is expected*"),
         (["--yobx-bindings", "B=-1"], "", "*sizes are integers, 0 or more*"),
         (["--yobx-bindings", ","], "", "*at least one is expected*"),
@@ -207,6 +231,45 @@ def test_wrong_settings_are_usage_errors(pytester, flags, ini, words):
     result = run(pytester, "--yobx", *flags)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines([words])
+
+
+def test_a_factory_and_a_call_with_a_wrong_opset_or_provider_fail_before_a_conversion(pytester):
+    write_repository(pytester, [])
+    pytester.makepyfile(
+        more="""
+        from fake_framework import Model, X
+        def opset(): return Model("trace"), (X,), {"target_opset": 99}
+        """,
+        test_own="""
+        from fake_framework import Model, X
+        def test_call(assert_converts): assert_converts(Model("trace"), (X,), provider="TPU")
+        """,
+    )
+    pytester.makepyprojecttoml('[tool.pytest.ini_options]\nyobx_models = ["more:opset"]\n')
+    result = run(pytester, "--yobx", "--yobx-bindings", "ones")
+    result.assert_outcomes(failed=2)
+    result.stdout.fnmatch_lines(
+        [
+            "yobx: target_opset=99 of more:opset: opsets are integers from 18 to *",
+            "*yobx: this call asks for the provider 'TPU', which the installed onnxruntime does *",
+        ]
+    )
+
+
+def test_a_provider_of_other_machines_is_not_looked_for_here(pytester):
+    """The process that distributes checks needs no onnxruntime of its own."""
+    write_repository(pytester, ["good"])
+    flags = ("--yobx", "--yobx-provider", "TPU", "--collect-only", "--dist", "no")
+    assert run(pytester, *flags, "--tx", "ssh=host").ret == 0
+    assert run(pytester, *flags, "--tx", "popen").ret == pytest.ExitCode.USAGE_ERROR
+
+
+def test_no_onnxruntime_is_loaded_to_know_the_provider_of_processors(pytester):
+    write_repository(pytester, ["good"])
+    pytester.makeconftest(
+        "import sys\ndef pytest_sessionstart(): assert 'onnxruntime' not in sys.modules"
+    )
+    run(pytester, "--yobx", "--collect-only").stdout.fnmatch_lines(["*3 tests collected*"])
 
 
 def test_several_values_are_never_one_check_in_silence(pytester):
