@@ -22,7 +22,16 @@ from pytest_yobx.results import attach, payloads_of, safe_name
 if TYPE_CHECKING:
     from yobx.verification import CheckResult, PreparedCheck
 
-__all__ = ["Case", "Cells", "binding_label", "cases_for", "finish", "left_out", "merged"]
+__all__ = [
+    "Case",
+    "Cells",
+    "binding_label",
+    "cases_for",
+    "finish",
+    "left_out",
+    "merged",
+    "rerun_command",
+]
 
 
 @dataclass(frozen=True)
@@ -240,7 +249,7 @@ def finish(result: CheckResult, item: pytest.Item, settings: Settings) -> None:
     from yobx.verification.artifacts import remove_artifacts, write_artifacts
 
     report = result.report
-    report.rerun = report.rerun or _rerun(item, settings, report.seed)
+    report.rerun = report.rerun or rerun_command(item.config, item.nodeid, settings, report.seed)
     passed = report.passed
     folder = settings.folder / safe_name(item.nodeid)
     if passed and not settings.artifacts_always:
@@ -278,11 +287,27 @@ _REPEATED = frozenset(
 )
 
 
-def _rerun(item: pytest.Item, settings: Settings, seed: int) -> str:
-    """The command that repeats a test; flags that are part of its name are repeated too."""
-    parts = ["pytest", _quoted(_from_here(item)), *(["--yobx"] if settings.active else [])]
+def rerun_command(
+    config: pytest.Config, nodeid: str, settings: Settings, seed: int, *, isolate: bool = False
+) -> str:
+    """The command that repeats a test; flags that are part of its name are repeated too.
+
+    Args:
+        config: Tells which flags were given, and where pytest was started.
+        nodeid: The test.
+        settings: Settings of the session.
+        seed: Seed of the check.
+        isolate: Whether it is repeated in a process of its own.
+    """
+    parts = [
+        "pytest",
+        _quoted(_from_here(config, nodeid)),
+        *(["--yobx"] if settings.active else []),
+    ]
     for option in OPTIONS:
-        text = item.config.getoption(option.ini, None) if option.name in _REPEATED else None
+        text = config.getoption(option.ini, None) if option.name in _REPEATED else None
+        if isolate and option.name == "isolate":
+            text = "on"
         if text and not (option.name == "bindings" and "=" not in text):
             # With a blank, pytest takes a file for a place of tests.
             parts.append(
@@ -298,10 +323,9 @@ def _quoted(text: str) -> str:
     return '"' + re.sub(r'([\\"$`])', r"\\\1", text) + '"'
 
 
-def _from_here(item: pytest.Item) -> str:
+def _from_here(config: pytest.Config, nodeid: str) -> str:
     """The name of a test for the folder that pytest was started in, which need not be the root."""
-    file, separator, rest = str(item.nodeid).partition("::")
-    config = item.config
+    file, separator, rest = nodeid.partition("::")
     here = os.path.relpath(config.rootpath / file, config.invocation_params.dir)
     return f"{Path(here).as_posix()}{separator}{rest}"
 

@@ -27,6 +27,7 @@ __all__ = [
     "marker_options",
     "models_wanted",
     "run_model_function",
+    "selection_of",
     "settings_of",
 ]
 
@@ -143,6 +144,18 @@ def is_complete(config: pytest.Config) -> bool:
     whole = config.args_source is not pytest.Config.ArgsSource.ARGS
     base, root = config.invocation_params.dir, config.rootpath.resolve()
     return whole or any((base / str(argument)).resolve() == root for argument in config.args)
+
+
+def selection_of(config: pytest.Config) -> str:
+    """Flags that leave tests out, as they were given: ``-k 'tower'``."""
+    given = [
+        f"{flag} {value!r}"
+        for flag, name in (("-k", "keyword"), ("-m", "markexpr"))
+        if (value := config.getoption(name, ""))
+    ]
+    given += [f"--deselect {name!r}" for name in config.getoption("deselect", None) or ()]
+    given += ["--lf"] if config.getoption("lf", False) else []
+    return " ".join(given)
 
 
 def models_wanted(config: pytest.Config) -> bool:

@@ -14,6 +14,8 @@ from typing import Any
 
 import pytest
 
+from pytest_yobx.collection import settings_of
+from pytest_yobx.crashes import crash_text
 from pytest_yobx.results import Collected
 
 __all__ = ["run_isolated", "unavailable"]
@@ -106,16 +108,17 @@ def _finish(item: pytest.Item) -> None:
 def _crash(config: pytest.Config, item: pytest.Item, collected: Collected, status: int) -> None:
     how = f"by {signal.Signals(-status).name}" if status < 0 else f"with exit code {status}"
     words = f"the process that ran this test ended {how}"
+    text = crash_text(config, item.nodeid, words, settings_of(config))
     report = pytest.TestReport(
         nodeid=item.nodeid,
         location=item.location,
         keywords={},
         outcome="failed",
-        longrepr=f"yobx: CRASH — {words}",
+        longrepr=text,
         when="call",
     )
     config.hook.pytest_runtest_logreport(report=report)
-    collected.crash(item.nodeid, words)
+    collected.crash(item.nodeid, text)
 
 
 # ---- in the child --------------------------------------------------------------------------------

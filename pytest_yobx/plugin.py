@@ -14,6 +14,7 @@ import pytest
 from pytest_yobx import collection, expected, marked, options, results, telling
 from pytest_yobx.baseline import read_report
 from pytest_yobx.cases import cases_for
+from pytest_yobx.crashes import crash_text
 from pytest_yobx.expectations import Book, load
 from pytest_yobx.root import refuse_lost_settings
 from pytest_yobx.shards import Attendance, shares
@@ -60,7 +61,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if book.broken:
         raise pytest.UsageError("\n".join(f"yobx: {problem}" for problem in book.broken))
     config.pluginmanager.register(_Recorder(collected), "yobx-recorder")
-    config.pluginmanager.register(_Parts(), "yobx-parts")
+    config.pluginmanager.register(_Parts(collected), "yobx-parts")
     if config.pluginmanager.hasplugin("xdist"):
         config.pluginmanager.register(_CrashedWorkers(config), "yobx-crashed-workers")
 
@@ -105,18 +106,34 @@ class _CrashedWorkers:
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any, error: object) -> None:
         """A worker ended: it tells which checks it saw."""
-        data = getattr(node, "workeroutput", {}).get("yobx_attendance")
+        output = getattr(node, "workeroutput", {})
+        data = output.get("yobx_attendance")
         if data:
             self._config.stash[_COLLECTED].attendance = Attendance.from_json(data)
+            self._config.stash[_COLLECTED].deselected = output["yobx_deselected"]
 
     @pytest.hookimpl(optionalhook=True)
-    def pytest_handlecrashitem(self, crashitem: str) -> None:
+    def pytest_handlecrashitem(self, crashitem: str, report: Any) -> None:
         """A worker died: the test it ran is a crash, not a missing result."""
-        self._config.stash[_COLLECTED].crash(crashitem)
+        settings = collection.settings_of(self._config)
+        worker = getattr(getattr(report, "node", None), "gateway", None)
+        words = f"the worker {getattr(worker, 'id', '')} died while it ran this test"
+        text = crash_text(self._config, crashitem, " ".join(words.split()), settings)
+        self._config.stash[_COLLECTED].crash(crashitem, text)
+        if settings.active:  # pytest's words name the worker, and the file of the test
+            report.longrepr = text
+            report.location = (*report.location[:2], results.short_name(crashitem))
 
 
 class _Parts:
     """The last word on what is collected: the share of this part, and the list of who attends."""
+
+    def __init__(self, collected: results.Collected) -> None:
+        self._collected = collected
+
+    def pytest_deselected(self, items: list[pytest.Item]) -> None:
+        """Counts the checks that a selection leaves out."""
+        self._collected.deselected += sum(map(collection.is_check, items))
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(
@@ -136,7 +153,9 @@ class _Parts:
             rows = (config.stash[_BASELINE] or {"results": []})["results"]
             seconds = {row["nodeid"]: float(row["seconds"]) for row in rows}
             mine = shares([item.nodeid for item in items], shard[1], seconds)[shard[0] - 1]
+            others = config.stash[_COLLECTED].deselected
             config.hook.pytest_deselected(items=[i for i in items if i.nodeid not in mine])
+            config.stash[_COLLECTED].deselected = others  # those of other parts are made there
             items[:] = [item for item in items if item.nodeid in mine]
         assigned = [item.nodeid for item in items if collection.is_check(item)]
         config.stash[_COLLECTED].attendance = Attendance(planned, assigned, shard)
@@ -281,6 +300,7 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     if hasattr(config, "workerinput"):
         output: dict[str, Any] = getattr(config, "workeroutput", {})
         output["yobx_attendance"] = asdict(collected.attendance)
+        output["yobx_deselected"] = collected.deselected
         return
     settings = collection.settings_of(config)
     if not settings.active or config.getoption("collectonly", False):
@@ -291,6 +311,7 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
         book, complete = config.stash[_BOOK], collection.is_complete(config)
         lines = expected.update(book, collected.rows, config.rootpath, complete=complete)
         config.stash[_UPDATED] = lines or ["no entry of the expectations changes"]
+    collected.selection = collection.selection_of(config)
     summary.remove_stale(config, collected, settings)
     verdict = summary.conclude(config, collected, settings, config.stash[_BASELINE])
     # Nothing failed but checks that failed in the baseline: a test of another kind counts too.

@@ -105,11 +105,15 @@ class Collected:
         rows: One row a test that made a check, or that was an item of ours.
         attendance: Which checks were planned.
         problems: What is wrong in files of expectations, each with file and line.
+        deselected: How many checks a selection left out.
+        selection: The flags that did, as they were given.
     """
 
     rows: dict[str, Row] = field(default_factory=dict)
     attendance: Attendance = field(default_factory=Attendance)
     problems: list[str] = field(default_factory=list)
+    deselected: int = 0
+    selection: str = ""
 
     def add(self, report: pytest.TestReport) -> None:
         """Takes in a report of one phase of one test."""
@@ -142,11 +146,9 @@ class Collected:
         elif row.outcome == "skipped" and isinstance(report.longrepr, tuple):
             row.message = str(report.longrepr[2])
 
-    def crash(
-        self, nodeid: str, words: str = "the worker process died while this test ran"
-    ) -> None:
-        """Records that the process running a test died."""
-        self.rows[nodeid] = Row(nodeid, "crash", message=words)
+    def crash(self, nodeid: str, text: str) -> None:
+        """Records that the process running a test died, and what is said of it."""
+        self.rows[nodeid] = Row(nodeid, "crash", message=text)
 
     @property
     def executed(self) -> int:

@@ -49,7 +49,13 @@ def judge(
     verdict = Verdict()
     attendance, made = collected.attendance, collected.executed
     empty_part = attendance.shard is not None and not attendance.assigned
-    if not made and not empty_part:
+    if not made and not empty_part and collected.deselected and not attendance.planned:
+        how = f" by {collected.selection}" if collected.selection else ""
+        verdict.reasons.append(
+            f"nothing was checked: {counted(collected.deselected, 'check')} collected, and all "
+            f"deselected{how}. This run is red."
+        )
+    elif not made and not empty_part:
         verdict.reasons.append(
             "nothing was checked: no entry of yobx_models, no function marked yobx and no test "
             "using assert_converts ran. This run is red."

@@ -112,6 +112,24 @@ def test_nothing_at_all_is_red(pytester):
     result.stdout.fnmatch_lines(["nothing was checked*"])
 
 
+@pytest.mark.parametrize("workers", ["0", "1"])
+@pytest.mark.parametrize(
+    ("flags", "how"),
+    [
+        (["-k", "nothing"], "-k 'nothing'"),
+        (["-m", "not yobx"], "-m 'not yobx'"),
+        (["-k", "good", "--deselect", "pyproject.toml"], "-k 'good' --deselect 'pyproject.toml'"),
+    ],
+)
+def test_a_selection_that_leaves_nothing_is_named(pytester, flags, how, workers):
+    write_repository(pytester, ["good", "alone"])
+    result = run(pytester, "--yobx", "--yobx-bindings", "ones", *flags, "-n", workers)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(
+        [f"nothing was checked: 2 checks collected, and all deselected by {how}. This run is red."]
+    )
+
+
 def test_marked_functions_return_models(pytester):
     write_repository(pytester, [])
     pytester.makepyfile(

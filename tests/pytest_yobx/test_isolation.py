@@ -28,7 +28,11 @@ def test_a_crash_ends_one_test(pytester):
     result.assert_outcomes(passed=2, failed=4)
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     result.stdout.fnmatch_lines(
-        ["*yobx: CRASH — the process that ran this test ended with exit code 9"]
+        [
+            "yobx: CRASH — zoo:crash?primes?: the process that ran this test ended with *9",
+            " hint       an entry of yobx_expectations with kind = *",
+            ' rerun      pytest "pyproject.toml::zoo:crash?primes?" --yobx --yobx-isolate "on" *',
+        ]
     )
     assert outcomes(pytester) == {
         "good[primes]": "passed",
@@ -53,7 +57,7 @@ def test_a_signal_is_named(pytester):
     )
     result = run(pytester, *ISOLATED)
     result.assert_outcomes(passed=1, failed=1)
-    result.stdout.fnmatch_lines(["*the process that ran this test ended by SIGSEGV"])
+    result.stdout.fnmatch_lines(["*test_own: the process that ran this test ended by SIGSEGV"])
 
 
 def test_the_report_is_that_of_a_run_without(pytester):

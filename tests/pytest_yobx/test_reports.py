@@ -119,6 +119,16 @@ def test_a_dead_worker_is_a_crash_and_the_rest_is_kept(pytester):
     assert outcomes == {"good[primes]": "passed", "crash[primes]": "crash"}
     assert (pytester.path / ".yobx" / "report.html").exists()
     result.stdout.fnmatch_lines(["zoo:crash?primes? *crash"])
+    result.stdout.fnmatch_lines(
+        [
+            "*_ zoo:crash?primes? _*",
+            "yobx: CRASH — zoo:crash?primes?: the worker gw0 died while it ran this test",
+            " hint       --yobx-isolate on, without -n, says how the process ended; *",
+            ' rerun      pytest "pyproject.toml::zoo:crash?primes?" --yobx --yobx-isolate "on" *',
+        ]
+    )
+    (told,) = [row["message"] for row in data["results"] if row["outcome"] == "crash"]
+    assert " rerun      pytest " in told
 
 
 def test_reports_of_tests_that_use_fixtures(pytester):
