@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from pytest_yobx.baseline import changes, read_report
+from pytest_yobx.baseline import Changes, changes, read_report
 from pytest_yobx.results import GOOD
 
 __all__ = ["MergeError", "main", "merged_reports"]
@@ -65,6 +65,7 @@ def merged_reports(reports: Sequence[dict[str, Any]]) -> dict[str, Any]:
         **reports[0],
         "environment": environments[0] if environments else {},
         "totals": totals,
+        "red": list(dict.fromkeys(why for report in reports for why in report.get("red", ()))),
         "executed": sum(report["executed"] for report in reports),
         "attendance": {"planned": planned, "assigned": planned, "shard": None},
         "results": sorted(rows.values(), key=lambda row: str(row["nodeid"])),
@@ -91,6 +92,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     merge.add_argument("reports", nargs="+", type=Path, metavar="report-1of4.json")
     merge.add_argument("--output", type=Path, default=Path(".yobx"), metavar="DIR")
     merge.add_argument("--baseline", type=Path, metavar="FILE", help="report to compare with")
+    merge.add_argument(
+        "--min-cells",
+        type=_count,
+        default=1,
+        metavar="N",
+        help="fewest checks that must have been made (default: 1)",
+    )
     chosen = parser.parse_args(arguments)
     try:
         data = merged_reports([read_report(path) for path in chosen.reports])
@@ -99,12 +107,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stderr.write(f"merge refused: {error}\n")
         return 2
     lines = [f"{count} {outcome}" for outcome, count in sorted(data["totals"].items())]
-    worse = any(outcome not in GOOD for outcome in data["totals"]) or not data["executed"]
+    found = None
     if before is not None:
         found = changes(before["results"], data["results"])
         data["changes"] = found.as_data()
-        lines += found.lines()
-        worse = worse or found.bad
+        changed = found.lines()
+        lines += [f"changes since {chosen.baseline}:{'' if changed else ' none'}", *changed]
+    data["red"] = reasons = _reasons(data, found, chosen.min_cells, chosen.baseline)
     from pytest_yobx.html import render_session
 
     page, text = render_session(data), json.dumps(data, indent=1) + "\n"
@@ -115,5 +124,35 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except OSError as error:
         sys.stderr.write(f"merge cannot write to {chosen.output}: {error.strerror or error}\n")
         return 2
-    sys.stdout.write("\n".join([*lines, f"written to {chosen.output}"]) + "\n")
-    return int(worse)
+    lines += [f"written to {chosen.output}"]
+    lines += [f"red: {'; '.join(reasons)}" if reasons else "green: every part and check is there"]
+    sys.stdout.write("\n".join(lines) + "\n")
+    return int(bool(reasons))
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"a number of checks, 0 or more, not {text!r}")
+    return int(text)
+
+
+def _reasons(
+    data: dict[str, Any], found: Changes | None, least: int, baseline: Path | None
+) -> list[str]:
+    """Why the whole run is red; none if it is not."""
+    from yobx.words import counted
+
+    made = data["executed"]
+    bad = sum(count for outcome, count in data["totals"].items() if outcome not in GOOD)
+    reasons = [f"{counted(bad, 'check')} did not pass"] if bad else []
+    reasons += [f"a part: {why.removesuffix(' This run is red.')}" for why in data["red"]]
+    if not made:
+        reasons.append("nothing was checked")
+    elif made < least:
+        reasons.append(f"{counted(made, 'check')}, but --min-cells asks for {least}")
+    if found is not None and found.new_failures:
+        reasons.append(f"{counted(len(found.new_failures), 'new failure')} since {baseline}")
+    if found is not None and found.untested:
+        gone = counted(len(found.untested), "check")
+        reasons.append(f"{gone} of the baseline {baseline} not made")
+    return reasons

@@ -48,7 +48,9 @@ def test_parts_make_the_whole(pytester, arguments, capsys):
     files = [str(pytester.path / ".yobx" / f"report-{i}of2.json") for i in (2, 1)]
     output = pytester.path / "whole"
     assert main(["merge", *files, "--output", str(output)]) == 1
-    assert "2 failed\n3 passed\n" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "2 failed\n3 passed\n" in said
+    assert said.endswith("red: 2 checks did not pass\n")
     whole = json.loads((output / "report.json").read_text())
     assert [row["nodeid"] for row in whole["results"]] == sorted(first["attendance"]["planned"])
     assert (output / "report.html").exists()
@@ -69,9 +71,48 @@ def test_an_empty_part_is_no_failure(pytester):
 
 def part(index, planned, assigned, done=None, count=2):
     done = assigned if done is None else done
-    rows = [{"nodeid": n, "outcome": "passed", "seconds": 1.0, "reports": []} for n in done]
+    row = {"outcome": "passed", "seconds": 1.0, "reports": [], "message": ""}
+    rows = [{"nodeid": n, **row} for n in done]
     attendance = {"planned": planned, "assigned": assigned, "shard": [index, count]}
     return {"environment": {}, "executed": len(rows), "attendance": attendance, "results": rows}
+
+
+def merge(tmp_path, parts, *flags):
+    files = [tmp_path / f"part{i}.json" for i in range(len(parts))]
+    for file, data in zip(files, parts, strict=True):
+        file.write_text(json.dumps({"schema": 1, "seed": 0, "totals": {}, **data}))
+    return main(["merge", *map(str, files), "--output", str(tmp_path / "whole"), *flags])
+
+
+@pytest.mark.parametrize(
+    ("flags", "more", "words"),
+    [
+        ((), {}, "green: every part and check is there"),
+        (("--min-cells", "2"), {}, "green: every part and check is there"),
+        (("--min-cells", "3"), {}, "red: 2 checks, but --min-cells asks for 3"),
+        (("--baseline", "same"), {}, "green: every part and check is there"),
+        (("--baseline", "more"), {}, "red: 1 check of the baseline {} not made"),
+        (("--baseline", "less"), {}, "green: every part and check is there"),
+        ((), {"red": ["x is wrong. This run is red."]}, "red: a part: x is wrong."),
+    ],
+)
+def test_a_merge_says_whether_the_whole_is_red(tmp_path, capsys, flags, more, words):
+    parts = [part(1, ["a", "b"], ["a"]), part(2, ["a", "b"], ["b"]) | more]
+    if flags[:1] == ("--baseline",):
+        names = {"same": "ab", "more": "abc", "less": "a"}[flags[1]]
+        night = tmp_path / "night.json"
+        night.write_text(json.dumps({"schema": 1, "results": part(1, [], list(names))["results"]}))
+        flags, words = ("--baseline", str(night)), words.format(night)
+    assert merge(tmp_path, parts, *flags) == words.startswith("red")
+    assert capsys.readouterr().out.splitlines()[-1] == words
+    whole = json.loads((tmp_path / "whole" / "report.json").read_text())
+    assert bool(whole["red"]) == words.startswith("red")
+
+
+def test_a_merge_refuses_what_is_no_number_of_checks(tmp_path, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        merge(tmp_path, [], "--min-cells", "-1")
+    assert "--min-cells: a number of checks, 0 or more, not '-1'" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
