@@ -168,6 +168,7 @@ class Cells:
         """
         from yobx.errors import ArgumentError
         from yobx.verification import prepare_check
+        from yobx.verification.boundary import told
         from yobx.verification.check import failed_import
 
         if owner != self._owner:
@@ -190,7 +191,7 @@ class Cells:
             try:
                 prepared = prepare_check(loaded.model, loaded.args, **options)
             except ArgumentError as error:
-                attach(item, failed_import(options["name"], str(error)))
+                attach(item, failed_import(options["name"], told(error)))
                 raise
             self._prepared[key] = prepared
         if not prepared.ready:

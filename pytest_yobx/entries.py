@@ -86,7 +86,7 @@ class Entry:
         try:
             value = find_attribute(value, attribute, self.target)
         except ArgumentError as error:
-            said = laid_out(f"yobx_models entry {self.target!r}: {error}")
+            said = laid_out(f"yobx_models entry {self.target!r}: {error.said}", error.hint)
             raise EntryError(said) from error
         return interpret(value() if is_factory(value) else value, self.target)
 
@@ -95,18 +95,19 @@ class Entry:
             return Loaded(path)
         from yobx.cli.load import companion_of, load_with_reference  # as `yobx check`
         from yobx.errors import ArgumentError
+        from yobx.words import HINT, laid_out
 
         companion = companion_of(path)
         if not companion.is_file():
             raise EntryError(
-                f"yobx_models entry {self.target!r}: an .onnx file is compared with its original. "
-                "Write "
-                f"{companion.name} beside it, with a function reference(*inputs) over numpy arrays."
+                f"yobx_models entry {self.target!r}: an .onnx file is compared with its original.\n"
+                f"{HINT}Write {companion.name} beside it, with a function reference(*inputs) over "
+                "numpy arrays"
             )
         try:
             found = load_with_reference(path)
         except ArgumentError as error:
-            raise EntryError(str(error)) from error
+            raise EntryError(laid_out(error.said, error.hint)) from error
         return Loaded(found.model, found.args, found.options)
 
 

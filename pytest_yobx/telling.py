@@ -46,7 +46,7 @@ def reason(report: Mapping[str, Any]) -> str:
 
 
 def _what(report: Mapping[str, Any], phase: str) -> str:
-    from yobx.words import hint_apart
+    from yobx.words import HINT
 
     cause = report.get("cause")
     if cause:
@@ -67,7 +67,7 @@ def _what(report: Mapping[str, Any], phase: str) -> str:
         first = refuted[0]
         return f"%{first['value']} declared {first['static']}, runs as {first['runtime']}"
     messages = [m for p in report["phases"] if p["name"] == phase for m in p["messages"]]
-    said = [hint_apart(message)[0] for message in messages]
+    said = [message for message in messages if not message.startswith(HINT)]
     words = " ".join(" ".join(said).split())
     found_rule = _RULE.match(words)  # what was received decides, so it comes before the rule
     if found_rule:

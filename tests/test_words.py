@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from yobx.words import did_you_mean, hint_apart, nearest, similar
+import pickle
+
+import pytest
+
+from yobx.errors import (
+    ArgumentError,
+    TraceError,
+    UnreadableModelError,
+    UnsupportedOpError,
+    YobxError,
+)
+from yobx.words import did_you_mean, laid_out, nearest, similar
 
 
 def test_nearest() -> None:
@@ -28,17 +39,23 @@ def test_how_alike_they_must_be() -> None:
 
 
 def test_what_to_try_stands_apart() -> None:
-    assert hint_apart("Inputs are given. Received: None. Try args=(array, ...).") == (
-        "Inputs are given. Received: None.",
-        "Try args=(array, ...).",
+    assert laid_out("Inputs are given.", "Try args=(array, ...).") == (
+        "Inputs are given.\nhint: Try args=(array, ...)."
     )
-    assert hint_apart("hint: write y") == ("", "write y")
-    assert hint_apart("Nothing is to be tried. Received: 3.") == (
-        "Nothing is to be tried. Received: 3.",
+    assert laid_out("Nothing is to be tried.", "") == "Nothing is to be tried."
+
+
+def test_an_error_says_what_to_try_apart() -> None:
+    error = ArgumentError("A size is a number. Received: 'a'.", argument="size", hint="Try 3.")
+    assert (error.said, error.hint) == ("A size is a number. Received: 'a'.", "Try 3.")
+    assert str(error) == "A size is a number. Received: 'a'. Try 3."
+    assert (ArgumentError("Try. Use. Give.").said, ArgumentError("x").hint) == (
+        "Try. Use. Give.",
         "",
     )
 
 
-def test_what_code_of_the_user_said_is_no_hint() -> None:
-    said = "A model must run. Received: f, which raised ValueError: bad. Try a bath. At a.py:3."
-    assert hint_apart(f"{said} Write x.") == (said, "Write x.")
+@pytest.mark.parametrize("kind", [YobxError, UnsupportedOpError, UnreadableModelError, TraceError])
+def test_an_error_is_the_same_after_it_was_sent(kind: type[YobxError]) -> None:
+    again = pickle.loads(pickle.dumps(kind("A rule.", hint="Try 3.")))
+    assert (str(again), again.said, again.hint) == ("A rule. Try 3.", "A rule.", "Try 3.")

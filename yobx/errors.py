@@ -30,7 +30,17 @@ __all__ = [
 
 
 class YobxError(Exception):
-    """Base of every exception that yobx raises on purpose."""
+    """Base of every exception that yobx raises on purpose.
+
+    Attributes:
+        said: The message without what to try.
+        hint: What to try, or ``""``; the text of the exception ends with it.
+    """
+
+    def __init__(self, message: str = "", *, hint: str = "") -> None:
+        super().__init__(f"{message} {hint}" if hint else message)
+        self.said = message
+        self.hint = hint
 
 
 class InternalError(YobxError):
@@ -44,8 +54,8 @@ class ArgumentError(YobxError, ValueError):
         argument: Name of the offending argument.
     """
 
-    def __init__(self, message: str, *, argument: str = "") -> None:
-        super().__init__(message)
+    def __init__(self, message: str, *, argument: str = "", hint: str = "") -> None:
+        super().__init__(message, hint=hint)
         self.argument = argument
 
 
@@ -57,8 +67,8 @@ class GraphError(YobxError):
         value: Name of the value concerned, or ``""``.
     """
 
-    def __init__(self, message: str, *, op_type: str = "", value: str = "") -> None:
-        super().__init__(message)
+    def __init__(self, message: str, *, op_type: str = "", value: str = "", hint: str = "") -> None:
+        super().__init__(message, hint=hint)
         self.op_type = op_type
         self.value = value
 
@@ -79,8 +89,8 @@ class ShapeError(YobxError):
         value: Name of the value concerned, or ``""``.
     """
 
-    def __init__(self, message: str, *, node: str = "", value: str = "") -> None:
-        super().__init__(message)
+    def __init__(self, message: str, *, node: str = "", value: str = "", hint: str = "") -> None:
+        super().__init__(message, hint=hint)
         self.node = node
         self.value = value
 
@@ -98,13 +108,13 @@ class TraceError(ConversionError):
 
     Attributes:
         sizes: Where it fails for a dynamic size alone: which, and where, in one sentence.
-        hint: What to write there instead.
+        instead: What to write there instead.
     """
 
-    def __init__(self, message: str, *, sizes: str = "", hint: str = "") -> None:
-        super().__init__(message)
+    def __init__(self, message: str, *, sizes: str = "", instead: str = "", hint: str = "") -> None:
+        super().__init__(message, hint=hint)
         self.sizes = sizes
-        self.hint = hint
+        self.instead = instead
 
 
 @dataclass(frozen=True)
@@ -131,8 +141,10 @@ class UnsupportedOpError(ConversionError):
         occurrences: Every place where such an operation occurs.
     """
 
-    def __init__(self, message: str, occurrences: Sequence[OpOccurrence] = ()) -> None:
-        super().__init__(message)
+    def __init__(
+        self, message: str, occurrences: Sequence[OpOccurrence] = (), *, hint: str = ""
+    ) -> None:
+        super().__init__(message, hint=hint)
         self.occurrences = tuple(occurrences)
 
 
@@ -149,8 +161,10 @@ class UnsupportedDtypeError(ConversionError):
         message: str,
         occurrence: OpOccurrence | None = None,
         supported: Sequence[str] = (),
+        *,
+        hint: str = "",
     ) -> None:
-        super().__init__(message)
+        super().__init__(message, hint=hint)
         self.occurrence = occurrence
         self.supported = tuple(supported)
 
@@ -162,8 +176,10 @@ class UnsupportedAttributeError(ConversionError):
         occurrence: Where it occurs.
     """
 
-    def __init__(self, message: str, occurrence: OpOccurrence | None = None) -> None:
-        super().__init__(message)
+    def __init__(
+        self, message: str, occurrence: OpOccurrence | None = None, *, hint: str = ""
+    ) -> None:
+        super().__init__(message, hint=hint)
         self.occurrence = occurrence
 
 
@@ -176,9 +192,15 @@ class UnsupportedOpsetError(GraphError, ConversionError):
     """
 
     def __init__(
-        self, message: str, *, since: int, until: int | None = None, op_type: str = ""
+        self,
+        message: str,
+        *,
+        since: int,
+        until: int | None = None,
+        op_type: str = "",
+        hint: str = "",
     ) -> None:
-        super().__init__(message, op_type=op_type)
+        super().__init__(message, op_type=op_type, hint=hint)
         self.since = since
         self.until = until
 

@@ -30,7 +30,9 @@ def refuse_unreadable(path: Path) -> None:
     """
     if not path.exists():
         raise ArgumentError(
-            f"No such file or folder. Received: model={str(path)!r}.{_near(path)}", argument="model"
+            f"No such file or folder. Received: model={str(path)!r}.",
+            argument="model",
+            hint=_near(path),
         )
     if path.is_dir():
         _look_into_folder(path)
@@ -59,8 +61,7 @@ def refuse_unreadable(path: Path) -> None:
 def _near(path: Path) -> str:
     folder = path.parent
     there = [entry.name for entry in folder.iterdir()] if folder.is_dir() else []
-    near = did_you_mean(path.name, there, cutoff=0.75, shown=lambda name: repr(str(folder / name)))
-    return f" {near}" if near else ""
+    return did_you_mean(path.name, there, cutoff=0.75, shown=lambda name: repr(str(folder / name)))
 
 
 def _unreadable(rule: str, path: Path, why: str) -> UnreadableModelError:

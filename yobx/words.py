@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable
 
 __all__ = [
     "HINT",
     "counted",
     "did_you_mean",
-    "hint_apart",
     "laid_out",
     "nearest",
     "printable",
@@ -18,12 +16,6 @@ __all__ = [
 
 #: How a line begins that says what to try.
 HINT = "hint: "
-# The last sentences of a message: what to try. Others quote what code of the user said.
-_ADVICE = re.compile(
-    r"(?<=[.?!]) (?=(?:It has|Try|Write|Give|Pass|Pin|Use|Call|Leave|Did you mean|List the names|"
-    r"It can be traced where)\b)"
-)
-_QUOTED = "which raised "
 
 
 def counted(count: int, noun: str, plural: str = "") -> str:
@@ -94,20 +86,11 @@ def nearest(name: str, known: Iterable[str], *, n: int = 3, cutoff: float = 0.5)
     return asked[:1].lower() + asked[1:]
 
 
-def hint_apart(message: str) -> tuple[str, str]:
-    """What a message says is wrong, and what it says to try, which may be ``""``.
+def laid_out(said: str, hint: str) -> str:
+    """A message with what to try, if anything, in a line of its own.
 
     Args:
-        message: A line: a rule, what was received, and perhaps what to try.
+        said: What is wrong.
+        hint: What to try, or ``""``.
     """
-    if message.startswith(HINT):
-        return "", message.removeprefix(HINT)
-    quoted = message.rfind(" At ") if _QUOTED in message else 0
-    found = _ADVICE.search(message, max(quoted, 0))
-    return (message[: found.start()], message[found.end() :]) if found else (message, "")
-
-
-def laid_out(message: str) -> str:
-    """A message with what it says to try, if anything, in a line of its own."""
-    said, hint = hint_apart(message)
     return f"{said}\n{HINT}{hint}" if hint else said

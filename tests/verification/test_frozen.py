@@ -258,7 +258,7 @@ def test_a_function_of_jax_in_a_trace_of_tensorflow_is_advised_in_words_of_jax()
 
     with pytest.raises(TraceError) as caught:
         to_onnx(mean, (X,))
-    assert "write x.shape[0] itself, which stays symbolic" in caught.value.hint
+    assert "write x.shape[0] itself, which stays symbolic" in caught.value.instead
     assert "tf." not in str(caught.value)
 
 

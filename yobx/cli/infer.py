@@ -43,7 +43,7 @@ def run(options: argparse.Namespace, screen: Screen) -> ExitCode:
         try:
             model = infer_shapes(path, policy="strict" if options.strict else "check")
         except ShapeContradictionError as error:
-            screen.error(str(error))
+            screen.error(error.said, error.hint)
             return ExitCode.DIFFERENCE
     found = list(rows(model))
     if options.json:
@@ -80,10 +80,10 @@ def _write(model: ModelProto, source: Path, target: Path, screen: Screen) -> Non
     external = external_tensors(model)
     if external and source.resolve().parent != target.resolve().parent:
         raise ArgumentError(
-            f"A model whose weights are in other files is written next to them. Received: "
-            f"--output {target}, and {source} has {counted(len(external), 'such weight')}. "
-            f"Try --output {source.parent / target.name}",
+            "A model whose weights are in other files is written next to them. Received: "
+            f"--output {target}, and {source} has {counted(len(external), 'such weight')}.",
             argument="output",
+            hint=f"Try --output {source.parent / target.name}",
         )
     save_model(model, target)
     screen.note(f"written: {target}")
@@ -110,9 +110,9 @@ def _explain(path: Path, name: str, screen: Screen) -> ExitCode:
     except ShapeError as error:
         near = did_you_mean(name, (row.name for row in rows(model)), n=3, cutoff=0.5)
         raise ArgumentError(
-            f"{path} has no value of that name. Received: --explain {name}. "
-            f"{near}{' ' * bool(near)}List the names with: yobx infer {path}",
+            f"{path} has no value of that name. Received: --explain {name}.",
             argument="explain",
+            hint=f"{near}{' ' * bool(near)}List the names with: yobx infer {path}",
         ) from error
     for line in str(explanation).splitlines():
         screen.line(line)

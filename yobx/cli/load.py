@@ -72,9 +72,9 @@ def load(target: str, *, is_jax: bool = False) -> Loaded:
         )
     if Path(target).suffix == ".py":
         raise ArgumentError(
-            f"A Python file is followed by the name of the model. Received: MODEL={target!r}. "
-            f"Try {target}:model.",
+            f"A Python file is followed by the name of the model. Received: MODEL={target!r}.",
             argument="model",
+            hint=f"Try {target}:model.",
         )
     return Loaded(target)
 
@@ -148,9 +148,9 @@ def find_attribute(module: Any, path: str, target: str) -> Any:
         if not hasattr(value, part):
             where = getattr(value, "__name__", type(value).__name__)
             raise ArgumentError(
-                f"{where} has no attribute {part!r}, given as {target!r}. "
-                f"{did_you_mean(part, _own_names(value)) or _candidates(value)}".rstrip(),
+                f"{where} has no attribute {part!r}, given as {target!r}.",
                 argument="model",
+                hint=did_you_mean(part, _own_names(value)) or _candidates(value),
             )
         value = getattr(value, part)
     return value
@@ -198,9 +198,9 @@ def refuse_module(target: str) -> None:
         return
     module = _import(target)
     raise ArgumentError(
-        f"A module is followed by the name of the model. Received: {target!r}. "
-        f"Try {target}:NAME. {_candidates(module)}".rstrip(),
+        f"A module is followed by the name of the model. Received: {target!r}.",
         argument="model",
+        hint=f"Try {target}:NAME. {_candidates(module)}".rstrip(),
     )
 
 

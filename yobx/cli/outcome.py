@@ -16,7 +16,6 @@ from yobx.errors import (
     YobxError,
 )
 from yobx.places import line_that_raised
-from yobx.words import hint_apart
 
 __all__ = ["Boundary", "ExitCode"]
 
@@ -92,11 +91,10 @@ class Boundary:
         if isinstance(error, BrokenPipeError):
             self.code = ExitCode.CUT_OFF
             return True
-        self.code, text, hint = _describe(error)
+        self.code, text, more = _describe(error)
         if self._show_traceback:
             text = "".join(traceback.format_exception(error)) + f"\n{text}"
-        text, advice = (text, "") if "\n" in text else hint_apart(text)
-        self._screen.error(text, advice, hint)
+        self._screen.error(text, error.hint if isinstance(error, YobxError) else "", more)
         return True
 
 
@@ -118,19 +116,19 @@ def _describe(error: BaseException) -> tuple[ExitCode, str, str]:
                 return code, *_described(error)
             option = _OPTIONS.get(getattr(error, "argument", ""))
             if option:
-                return code, str(error), f"on the command line: {option}"
+                return code, error.said, f"on the command line: {option}"
             is_plain = code is ExitCode.USAGE or error.__cause__ is None
-            return code, str(error), "" if is_plain else _MORE
+            return code, error.said, "" if is_plain else _MORE
     if isinstance(error, KeyboardInterrupt):
         return ExitCode.INTERRUPTED, "interrupted", ""
     return (ExitCode.MODEL, *_describe_foreign(error))
 
 
-def _described(error: BaseException) -> tuple[str, str]:
+def _described(error: YobxError) -> tuple[str, str]:
     """Return text and hint for an exception of ours that code of the user may have caused."""
     line = line_that_raised(error)
     known = not line or line.partition(",")[0] in str(error)
-    return str(error) + ("" if known else f" (at {line})"), _MORE if error.__cause__ else ""
+    return error.said + ("" if known else f" (at {line})"), _MORE if error.__cause__ else ""
 
 
 def _describe_foreign(error: BaseException) -> tuple[str, str]:

@@ -91,7 +91,8 @@ def _check_opset(opset: int | Mapping[str, int]) -> None:
     if main < OLDEST_OPSET or (main > DEFAULT_OPSET and main > newest_opset()):
         raise ArgumentError(
             f"--opset is a version from {OLDEST_OPSET} to {newest_opset()}, the newest that the "
-            f"installed onnxruntime loads. Received: --opset {main}. Try --opset {DEFAULT_OPSET}."
+            f"installed onnxruntime loads. Received: --opset {main}.",
+            hint=f"Try --opset {DEFAULT_OPSET}.",
         )
 
 
@@ -110,9 +111,10 @@ def _check_jax(model: Any, args: Any, others: Mapping[str, Any]) -> None:
         raise ArgumentError(f"{as_options([name])} and --jax exclude each other.", argument=name)
     if args is None and not hasattr(model, "in_avals"):
         raise ArgumentError(
-            "A JAX function does not say what it takes. Received: --jax without --input. Try "
-            f'--input "x:float32[B,4]", once per parameter. {factory_hint(model)}'.rstrip(),
+            "A JAX function does not say what it takes. Received: --jax without --input.",
             argument="input",
+            hint='Try --input "x:float32[B,4]", once per parameter. '
+            f"{factory_hint(model)}".rstrip(),
         )
 
 

@@ -60,16 +60,17 @@ class InputSpec:
         match = _INPUT.fullmatch(text.strip())
         if match is None:
             raise ArgumentError(
-                f"An input is written NAME:DTYPE[SIZES]. Received: {text!r}. "
-                "Try for example --input 'x:float32[B,4]'; B is a dynamic size, [] a scalar.",
+                f"An input is written NAME:DTYPE[SIZES]. Received: {text!r}.",
                 argument="input",
+                hint="Try for example --input 'x:float32[B,4]'; B is a dynamic size, [] a scalar.",
             )
         if match["dtype"] not in DTYPES:
             near = did_you_mean(match["dtype"], DTYPES, shown=str)
             raise ArgumentError(
                 f"The dtype of an input is one of {', '.join(DTYPES)}. "
-                f"Received: {match['dtype']!r} in {text!r}.{' ' * bool(near)}{near}",
+                f"Received: {match['dtype']!r} in {text!r}.",
                 argument="input",
+                hint=near,
             )
         sizes = match["shape"].split(",") if match["shape"].strip() else []
         shape = tuple(_size(size.strip(), text) for size in sizes)
@@ -127,9 +128,9 @@ def parse_dynamic(texts: Iterable[str]) -> dict[str, dict[int, str]]:
             bare = re.fullmatch(r"\s*(.+:\d+)\s*", text)
             axis = bare[1] if bare else "x:0"
             raise ArgumentError(
-                f"A dynamic axis is written NAME:AXIS=SYMBOL. Received: {text!r}. "
-                f"Try for example --dynamic {axis}=batch, or --dynamic x:0=batch,1=time.",
+                f"A dynamic axis is written NAME:AXIS=SYMBOL. Received: {text!r}.",
                 argument="dynamic",
+                hint=f"Try for example --dynamic {axis}=batch, or --dynamic x:0=batch,1=time.",
             )
         axes = found.setdefault(match["input"], {})
         axes.update({int(axis): symbol.strip() for axis, _, symbol in pairs})
@@ -166,9 +167,9 @@ def parse_bindings(texts: Iterable[str]) -> list[dict[str, int]]:
         pairs = [pair.partition("=") for pair in text.split(",")]
         if not all(_is_symbol(name) and size.strip().isdecimal() for name, _, size in pairs):
             raise ArgumentError(
-                f"A binding is written SYMBOL=SIZE,... Received: {text!r}. "
-                "Try for example --bind batch=7,time=11.",
+                f"A binding is written SYMBOL=SIZE,... Received: {text!r}.",
                 argument="bind",
+                hint="Try for example --bind batch=7,time=11.",
             )
         runs.append({name.strip(): int(size) for name, _, size in pairs})
     return runs
@@ -192,8 +193,9 @@ def parse_opset(text: str) -> int | dict[str, int]:
         if not version.strip().isdecimal() or domain.strip() in opsets or part.startswith("="):
             raise ArgumentError(
                 "--opset is a version, and domain=version for each further domain. Received: "
-                f"--opset {text!r}. Try --opset 21 or --opset 21,com.microsoft=1.",
+                f"--opset {text!r}.",
                 argument="target_opset",
+                hint="Try --opset 21 or --opset 21,com.microsoft=1.",
             )
         opsets[domain.strip()] = int(version)
     return opsets[""] if set(opsets) == {""} else opsets

@@ -154,9 +154,9 @@ def _declared(labels: Labels, value: onnx.ValueInfoProto) -> Leaf:
     tensor = value.type.tensor_type
     if not tensor.HasField("shape"):
         raise ArgumentError(
-            f"JAX needs the rank of every input. Received: an unknown rank for {value.name!r}. "
-            "Try a shape with a name for every dynamic size.",
+            f"JAX needs the rank of every input. Received: an unknown rank for {value.name!r}.",
             argument="args",
+            hint="Try a shape with a name for every dynamic size.",
         )
     shape = tuple(
         d.dim_value if d.HasField("dim_value") else d.dim_param or None for d in tensor.shape.dim
@@ -189,9 +189,9 @@ def name_leaves(
         if not name:
             raise ArgumentError(
                 "Keys name the inputs. Received: the key '' in "
-                f"{path[0]}{''.join(f'[{key!r}]' for key in path[1:])}. Try another key, or "
-                "input_names.",
+                f"{path[0]}{''.join(f'[{key!r}]' for key in path[1:])}.",
                 argument="args",
+                hint="Try another key, or input_names.",
             )
         wanted = name if short.count(name) == 1 else ".".join(map(str, path))
         names.append(_free(wanted, names))
@@ -272,8 +272,9 @@ def _check_same(sizes: dict[str, int], symbol: str, size: int, name: str) -> Non
     if sizes.setdefault(symbol, size) != size:
         raise ArgumentError(
             f"The same name means the same size. Received: {symbol!r} of size {sizes[symbol]} and, "
-            f"in {name!r}, of size {size}. Use two names, or arguments with equal sizes there.",
+            f"in {name!r}, of size {size}.",
             argument="dynamic_shapes",
+            hint="Use two names, or arguments with equal sizes there.",
         )
 
 
@@ -297,21 +298,24 @@ def _entries(spec: Any, leaves: Sequence[Leaf], names: Sequence[str]) -> list[An
     if unknown and all(isinstance(key, str) for key in spec):
         raise ArgumentError(
             f"dynamic_shapes names inputs of the model. Received: {unknown[0]!r}. The inputs are "
-            f"{', '.join(names)}. {did_you_mean(unknown[0], names)}".rstrip(),
+            f"{', '.join(names)}.",
             argument="dynamic_shapes",
+            hint=did_you_mean(unknown[0], names),
         )
     if not isinstance(spec, list | tuple):
         raise ArgumentError(
             "dynamic_shapes is None, a tuple with one dict axis -> name per input, a dict by input "
             f"name, or nested like the arguments. Received: dynamic_shapes={spec!r} for the inputs "
-            f"{', '.join(names)}. Try a tuple of {len(leaves)} dicts.",
+            f"{', '.join(names)}.",
             argument="dynamic_shapes",
+            hint=f"Try a tuple of {len(leaves)} dicts.",
         )
     if len(spec) > 1 + max(map(_place, leaves), default=0):
         raise ArgumentError(
             f"dynamic_shapes has one entry per argument. Received: {len(spec)} entries for the "
-            f"inputs {', '.join(names)}. Try a tuple of {len(leaves)} dicts.",
+            f"inputs {', '.join(names)}.",
             argument="dynamic_shapes",
+            hint=f"Try a tuple of {len(leaves)} dicts.",
         )
     return [_nested(spec, leaf, name) for leaf, name in zip(leaves, names, strict=True)]
 
@@ -336,8 +340,9 @@ def _nested(spec: Any, leaf: Leaf, name: str) -> Any:
     if not _is_entry(place):
         raise ArgumentError(
             f"dynamic_shapes is nested like the arguments. Received: {place!r} for the input "
-            f"{name!r}. Try a dict by input name.",
+            f"{name!r}.",
             argument="dynamic_shapes",
+            hint="Try a dict by input name.",
         )
     return place
 

@@ -129,15 +129,17 @@ def _check_converters(extra: object) -> None:
     if extra is not None and not isinstance(extra, Mapping):
         raise ArgumentError(
             "extra_converters maps StableHLO operations to functions (g, op). Received: "
-            f"extra_converters={extra!r}. Try {{'maximum': convert}}.",
+            f"extra_converters={extra!r}.",
             argument="extra_converters",
+            hint="Try {'maximum': convert}.",
         )
     for name, function in (extra or {}).items():
         why = misfit_of(function, PARAMETERS)
         if why:
             raise ArgumentError(
-                f"{why}, given for {name!r}. Try def convert(g, op): ...",
+                f"{why}, given for {name!r}.",
                 argument="extra_converters",
+                hint="Try def convert(g, op): ...",
             )
 
 
@@ -265,15 +267,16 @@ def _refuse_sizes(exported: Any, dynamic_shapes: Any, constraints: Sequence[str]
     if dynamic_shapes is not None and not (is_static and not dynamic_shapes):
         raise ArgumentError(
             "An exported function has the sizes it was exported with. Received: "
-            f"dynamic_shapes={dynamic_shapes!r}. Leave it out, or export the function with "
-            "jax.export.symbolic_shape.",
+            f"dynamic_shapes={dynamic_shapes!r}.",
             argument="dynamic_shapes",
+            hint="Leave it out, or export the function with jax.export.symbolic_shape.",
         )
     if constraints:
         raise ArgumentError(
             "An exported function has the constraints it was exported with. Received: "
-            f"constraints={list(constraints)!r}. Leave them out.",
+            f"constraints={list(constraints)!r}.",
             argument="constraints",
+            hint="Leave them out.",
         )
 
 
@@ -368,9 +371,10 @@ def _refuse_arity(fn: Callable[..., Any], call: Call, error: TypeError) -> None:
         raise ArgumentError(
             "The arguments fit the parameters of the function. Received: "
             f"{len(args)} by position and the keywords {sorted(kwargs)} for "
-            f"{getattr(fn, '__name__', type(fn).__name__)!r}, which takes {signature}: {mismatch}. "
-            "Try args with one entry per parameter, and kwargs for those that have a name only.",
+            f"{getattr(fn, '__name__', type(fn).__name__)!r}, which takes {signature}: {mismatch}.",
             argument="args",
+            hint="Try args with one entry per parameter, and kwargs for those that have a name "
+            "only.",
         ) from error
 
 

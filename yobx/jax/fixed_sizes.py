@@ -28,7 +28,7 @@ def needed_numbers(
         error: What the function raised.
 
     Returns:
-        ``sizes`` and ``hint`` of a `TraceError`; nothing where it fails for another reason.
+        ``sizes`` and ``instead`` of a `TraceError`; nothing where it fails for another reason.
     """
     import jax
 
@@ -48,5 +48,5 @@ def needed_numbers(
     why = traced_with_numbers(numbers, "symbolic")
     return {
         "sizes": f"{why}{f', at {line}' * bool(line)}",
-        "hint": f"write {sizes_of_a_run('jax')}; or {FIX_THE_SIZE}",
+        "instead": f"write {sizes_of_a_run('jax')}; or {FIX_THE_SIZE}",
     }

@@ -44,8 +44,9 @@ def keras_parts(model: Any) -> tuple[dict[str, Any], Callable[[Any], Callable[..
     if not model.built:
         raise ArgumentError(
             "A Keras model is built before it is converted, so that its weights exist. Received: "
-            f"{name}, which is not built. Call it once on data, or model.build(input_shape).",
+            f"{name}, which is not built.",
             argument="fn",
+            hint="Call it once on data, or model.build(input_shape).",
         )
     variables: dict[str, Any] = {}
     for variable in model.variables:

@@ -110,8 +110,9 @@ class LegalOps:
                 )
                 raise UnsupportedDtypeError(
                     f"onnxruntime has no {op_type} for {dtype} at opset {opset}, and no wider "
-                    f"dtype holds its values. Node: {keywords.get('name') or '?'}. {advice}",
+                    f"dtype holds its values. Node: {keywords.get('name') or '?'}.",
                     supported=sorted(kernel_dtypes(op_type, opset, variable) or ()),
+                    hint=advice,
                 )
             if wide != dtype:
                 plan[variable] = (dtype, wide)

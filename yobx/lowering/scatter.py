@@ -94,8 +94,8 @@ def _combined(
     columns = (shapes.dims(g, places) or (None,))[-1]
     if columns is None:
         raise ConversionError(
-            f"The number of indexed axes is needed here and not known. Received: {places!r}. "
-            "Pin the last size of the indices."
+            f"The number of indexed axes is needed here and not known. Received: {places!r}.",
+            hint="Pin the last size of the indices.",
         )
     if columns == 0:
         return str(g.op.ScatterND(x, places, updates, reduction=kind, **names))

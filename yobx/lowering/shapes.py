@@ -48,8 +48,11 @@ def rank(g: GraphBuilder, x: str) -> int:
     known = g.get_rank(x)
     if known is None:
         raise ConversionError(
-            f"The rank of {x!r} is needed here and not known. Pin it: give the model an input of "
-            "known rank, or call tf.ensure_shape(x, [None, ...]) before this operation."
+            f"The rank of {x!r} is needed here and not known.",
+            hint=(
+                "Pin it: give the model an input of "
+                "known rank, or call tf.ensure_shape(x, [None, ...]) before this operation."
+            ),
         )
     return known
 

@@ -247,7 +247,8 @@ def duplicate(context: ShapesContext, node: onnx.NodeProto, index: int) -> Inval
     view = NodeView(context, node, (), index=index)
     return InvalidModelError(
         f"Each value of a graph has one producer. Received: a second one of {name!r}. Where: "
-        f"{view.describe()}. Try onnx.checker.check_model."
+        f"{view.describe()}.",
+        hint="Try onnx.checker.check_model.",
     )
 
 
@@ -258,7 +259,8 @@ def missing_input(
     view = NodeView(context, node, (), index=index)
     return MissingInputError(
         "Every input of a node must be a graph input, an initializer or the output of an earlier "
-        f"node. Received: {name!r}. Where: {view.describe()}. Try onnx.checker.check_model."
+        f"node. Received: {name!r}. Where: {view.describe()}.",
+        hint="Try onnx.checker.check_model.",
     )
 
 

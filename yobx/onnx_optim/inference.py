@@ -102,7 +102,8 @@ def _compute_graph(
         if name in seen:
             raise InvalidModelError(
                 f"Each input of a graph has a name of its own. Received: {name!r} twice. Where: "
-                f"graph {graph.name!r}. Try onnx.checker.check_model."
+                f"graph {graph.name!r}.",
+                hint="Try onnx.checker.check_model.",
             )
         seen.add(name)
         if name in values and (name in known or not overridable):
@@ -121,7 +122,8 @@ def _compute_graph(
             raise InvalidModelError(
                 "Every output of a graph must be computed by it. Received: "
                 f"{value.name!r}, which no node, input or initializer gives. Where: graph "
-                f"{graph.name!r}. Try onnx.checker.check_model."
+                f"{graph.name!r}.",
+                hint="Try onnx.checker.check_model.",
             )
 
 
@@ -239,8 +241,8 @@ def expand_local_function_call(
     if found is None:
         raise InvalidModelError(
             "A function call needs a function of the model. Received: "
-            f"{node.domain}:{node.op_type}, which the context does not know. Try "
-            "set_local_function."
+            f"{node.domain}:{node.op_type}, which the context does not know.",
+            hint="Try set_local_function.",
         )
     view = NodeView(context, node, infer_inputs(context, node), index=node_index)
     store(view, driver.run(call_steps(view, found)))

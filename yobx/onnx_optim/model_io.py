@@ -102,7 +102,8 @@ def require_graph(model: onnx.ModelProto) -> None:
         )
     if not model.opset_import and model.ir_version >= 3:
         raise InvalidModelError(
-            "A model must import an opset. Received: no opset_import. Try onnx.checker.check_model."
+            "A model must import an opset. Received: no opset_import.",
+            hint="Try onnx.checker.check_model.",
         )
 
 
@@ -187,7 +188,8 @@ def run_order(nodes: Sequence[onnx.NodeProto], known: Collection[str]) -> list[i
                 raise MissingInputError(
                     "Every input of a node must be a graph input, an initializer or the output of "
                     f"a node. Received: {name!r}. Where: {node.op_type} {node.name!r} at index "
-                    f"{i} -> {', '.join(node.output)}. Try onnx.checker.check_model."
+                    f"{i} -> {', '.join(node.output)}.",
+                    hint="Try onnx.checker.check_model.",
                 )
         waits.append(len(sources))
         for source in sources:

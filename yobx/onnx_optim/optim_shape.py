@@ -49,7 +49,8 @@ class OptimShape:
         if self._dims is None:
             raise ShapeError(
                 "The dimensions of a shape exist only when its rank is known. Received: a shape of "
-                "unknown rank. Try has_rank() first."
+                "unknown rank.",
+                hint="Try has_rank() first.",
             )
         return self._dims
 
@@ -82,7 +83,10 @@ class OptimShape:
         return len(self.dims())
 
     def __bool__(self) -> bool:
-        raise ShapeError("A shape has no truth value. Try has_rank() or is_fully_known().")
+        raise ShapeError(
+            "A shape has no truth value.",
+            hint="Try has_rank() or is_fully_known().",
+        )
 
     @overload
     def __getitem__(self, index: int) -> OptimDim: ...

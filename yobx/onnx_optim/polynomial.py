@@ -87,7 +87,8 @@ class Atom:
         if depth > MAX_DEPTH or (args and len(key) > MAX_TEXT):
             raise ExpressionTooLargeError(
                 f"A symbolic expression may nest {MAX_DEPTH} functions and have {MAX_TEXT} "
-                f"characters. Received: {key[:80]}... Try naming a part of it with its own symbol."
+                f"characters. Received: {key[:80]}...",
+                hint="Try naming a part of it with its own symbol.",
             )
         self = object.__new__(cls)
         self.kind, self.name, self.args, self.key, self.depth = kind, name, args, key, depth

@@ -101,10 +101,11 @@ class Registry:
             if same and not replace:
                 where = getattr(same[0].function, "__module__", "?")
                 raise ArgumentError(
-                    f"One shape rule exists for each operator and version. Received: a second one "
+                    "One shape rule exists for each operator and version. Received: a second one "
                     f"for {rule.domain or 'ai.onnx'}:{name} since {since_version}; the first is in "
-                    f"{where}. Try replace=True.",
+                    f"{where}.",
                     argument="op_type",
+                    hint="Try replace=True.",
                 )
             for rule_to_drop in same:
                 known.remove(rule_to_drop)

@@ -250,9 +250,9 @@ def from_numpy(dtype: npt.DTypeLike) -> TensorType:
         found = _FROM_NUMPY.get(resolved.newbyteorder("="))
     if found is None:
         raise ArgumentError(
-            f"An element type must exist in ONNX. Received: numpy dtype={resolved!r}. "
-            "Try casting to one of the ONNX types first.",
+            f"An element type must exist in ONNX. Received: numpy dtype={resolved!r}.",
             argument="dtype",
+            hint="Try casting to one of the ONNX types first.",
         )
     return found
 

@@ -34,10 +34,10 @@ def refuse_unknown_type(
     where = f"{place.op_type} at {place.layer} {place.detail}" if place else "an input"
     advice = f"target_opset={since}, or another type" if since else "another type"
     raise UnsupportedDtypeError(
-        f"A value has a type that opset {opset} of ONNX has. Received: {dtype.name}, of {where}. "
-        f"Try {advice}.",
+        f"A value has a type that opset {opset} of ONNX has. Received: {dtype.name}, of {where}.",
         place,
         sorted(_casts(opset)),
+        hint=f"Try {advice}.",
     )
 
 

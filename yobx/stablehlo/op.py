@@ -164,8 +164,9 @@ class Op:
         where = self.occurrence
         return UnsupportedAttributeError(
             f"{self.source.name} cannot be converted in this form. Received: {what}. "
-            f"Where: {where.layer or where.name}. {advice}",
+            f"Where: {where.layer or where.name}.",
             where,
+            hint=advice,
         )
 
 

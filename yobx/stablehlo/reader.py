@@ -38,7 +38,8 @@ def read_artifact(artifact: bytes) -> Module:
     except (RuntimeError, ValueError, TypeError) as error:
         raise InvalidModelError(
             "A StableHLO artifact must be one that this jaxlib can deserialize. "
-            f"Received: {len(artifact)} bytes, {error}. Try a newer jax."
+            f"Received: {len(artifact)} bytes, {error}.",
+            hint="Try a newer jax.",
         ) from error
     return read_module(module)
 

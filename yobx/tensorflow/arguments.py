@@ -142,9 +142,12 @@ def _read_leaf(path: Path, value: Any) -> InputLeaf | None:
     if is_composite or hasattr(value, "row_splits") or hasattr(value, "dense_shape"):
         raise ArgumentError(
             "An input is a dense tensor: ONNX has no ragged or sparse ones. Received: "
-            f"{path_text(path)}={type(value).__name__}. Try value.to_tensor() or "
-            "tf.sparse.to_dense, and build the ragged or sparse tensor inside the model.",
+            f"{path_text(path)}={type(value).__name__}.",
             argument=path_text(path),
+            hint=(
+                "Try value.to_tensor() or "
+                "tf.sparse.to_dense, and build the ragged or sparse tensor inside the model."
+            ),
         )
     return InputLeaf(
         path,
@@ -177,9 +180,9 @@ def _array_dtype(path: Path, array: np.ndarray[Any, Any] | np.generic) -> str:
         if odd is not None:
             raise ArgumentError(
                 "An array of Python objects is an input when all of them are strings. Received: "
-                f"{path_text(path)} with an element of type {type(odd).__name__}. "
-                "Try an array with a numeric dtype.",
+                f"{path_text(path)} with an element of type {type(odd).__name__}.",
                 argument=path_text(path),
+                hint="Try an array with a numeric dtype.",
             )
         return "string"
     return _dtype_name(path, array.dtype)
@@ -193,8 +196,9 @@ def _dtype_name(path: Path, dtype: Any) -> str:
     except TypeError:
         raise ArgumentError(
             f"An input has a dtype that TensorFlow knows. Received: {path_text(path)} of dtype "
-            f"{dtype!r}. Try an array of numbers, booleans or strings.",
+            f"{dtype!r}.",
             argument=path_text(path),
+            hint="Try an array of numbers, booleans or strings.",
         ) from None
 
 
@@ -202,9 +206,9 @@ def _read_value_info(path: Path, value: onnx.ValueInfoProto) -> InputLeaf:
     if not value.type.HasField("tensor_type") or not value.type.tensor_type.elem_type:
         raise ArgumentError(
             "A ValueInfoProto among the arguments describes a tensor with a dtype. Received: "
-            f"{path_text(path)}={value.name!r} without one. "
-            "Try onnx.helper.make_tensor_value_info(name, dtype, shape).",
+            f"{path_text(path)}={value.name!r} without one.",
             argument=path_text(path),
+            hint="Try onnx.helper.make_tensor_value_info(name, dtype, shape).",
         )
     tensor = value.type.tensor_type
     dtype = onnx.helper.tensor_dtype_to_np_dtype(tensor.elem_type)

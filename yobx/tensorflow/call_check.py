@@ -36,9 +36,10 @@ def prepare_call(source: ModelSource, args: Any, kwargs: Mapping[str, Any] | Non
         if source.own_arguments is None:
             raise ArgumentError(
                 "Arguments can be left out when the model declares its inputs. Received: args=None "
-                f"for {source.title}, which does not. Try args=(array_or_tf_TensorSpec, ...). "
-                f"{factory_hint(source.model)}".rstrip(),
+                f"for {source.title}, which does not.",
                 argument="args",
+                hint="Try args=(array_or_tf_TensorSpec, ...). "
+                f"{factory_hint(source.model)}".rstrip(),
             )
         return source.own_arguments
     call = normalise_arguments(() if args is None else args, kwargs)
@@ -134,9 +135,9 @@ def _check_leaf(leaf: InputLeaf, declared: Declared, source: ModelSource) -> Non
     if not same:
         raise ArgumentError(
             f"An argument has the dtype of its input. Received: {leaf.where} of type {leaf} for "
-            f"the input {declared.name!r}, which takes {declared.dtype}, of {source.title}. "
-            f"Try value.astype({declared.dtype!r}).",
+            f"the input {declared.name!r}, which takes {declared.dtype}, of {source.title}.",
             argument="args",
+            hint=f"Try value.astype({declared.dtype!r}).",
         )
     if leaf.shape is None or declared.shape is None:
         return
@@ -149,8 +150,9 @@ def _check_leaf(leaf: InputLeaf, declared: Declared, source: ModelSource) -> Non
         raise ArgumentError(
             f"An argument has the rank and the fixed sizes of its input. Received: {leaf.where} of "
             f"type {leaf} for the input {declared.name!r}, which takes {expected}, of "
-            f"{source.title}. Try an argument of that shape.",
+            f"{source.title}.",
             argument="args",
+            hint="Try an argument of that shape.",
         )
 
 
@@ -177,8 +179,9 @@ def check_parameters(source: ModelSource, call: CallArguments, error: Exception)
         raise ArgumentError(
             f"The arguments fit the parameters of the model. Received: {len(call.args)} positional "
             f"arguments and the keywords {sorted(call.kwargs)} for {source.title}, which takes "
-            f"{signature}: {misfit}. Try args with one entry per parameter.",
+            f"{signature}: {misfit}.",
             argument="args",
+            hint="Try args with one entry per parameter.",
         ) from error
 
 
@@ -212,6 +215,7 @@ def check_open_axes(
                 raise ArgumentError(
                     f"An axis can be dynamic where {who}. Received: "
                     f"the name {size!r} for axis {axis} of {name!r}, which is fixed to {fixed} in "
-                    f"{source.title}. {how}, or leave the axis static.",
+                    f"{source.title}.",
                     argument="dynamic_shapes",
+                    hint=f"{how}, or leave the axis static.",
                 )

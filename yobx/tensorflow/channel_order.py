@@ -39,8 +39,9 @@ def _check_rank(option: str, name: str, rank: int | None, *, is_complex: bool) -
         received = "complex numbers" if is_complex else received
         raise ArgumentError(
             f"{option} moves the channels of a tensor with a batch, places and channels, "
-            f"for example (n, h, w, c). Received: {name!r} of {received}. Leave it out.",
+            f"for example (n, h, w, c). Received: {name!r} of {received}.",
             argument=option,
+            hint="Leave it out.",
         )
     return rank
 

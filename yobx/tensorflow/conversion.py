@@ -130,7 +130,8 @@ class Conversion:
         if any(graph is other for other in self._graphs):
             raise ConversionError(
                 "A function that calls itself has no ONNX form. Received: the function of "
-                f"{self.place(place)!r}. Write the recursion as tf.while_loop."
+                f"{self.place(place)!r}.",
+                hint="Write the recursion as tf.while_loop.",
             )
         self._graphs.append(graph)
         self._resources.append(dict(resources))
@@ -238,8 +239,9 @@ class Conversion:
                 occurrence = self.occurrence(op)
                 raise UnsupportedOpError(
                     f"Every operation of a model needs a converter. Received: {op.type!r}, at "
-                    f"{occurrence.name!r}. Pass extra_converters={{{op.type!r}: convert}}.",
+                    f"{occurrence.name!r}.",
                     [occurrence],
+                    hint=f"Pass extra_converters={{{op.type!r}: convert}}.",
                 )
             found = self._calls[op.type] = (function, accepts_verbose(function), registration)
         return found
@@ -268,8 +270,8 @@ class Conversion:
                 return
             raise ConversionError(
                 "A converter writes to every output that is used. Received: the converter of "
-                f"{op.type!r}, which left out {output!r} at {self.place(op.name)!r}. "
-                "Pass outputs=outputs to the last g.op call, or g.alias(outputs[i], value)."
+                f"{op.type!r}, which left out {output!r} at {self.place(op.name)!r}.",
+                hint="Pass outputs=outputs to the last g.op call, or g.alias(outputs[i], value).",
             )
         kind, wanted = g.get_type(output), onnx_type(tensor.dtype.base_dtype.name)
         if tensor.dtype.is_complex or wanted is None:

@@ -163,7 +163,8 @@ def _check_eager() -> None:
     if not tf.executing_eagerly():
         raise ConversionError(
             "A model is converted outside of any graph, because its weights are read. Received: a "
-            "call inside tf.function or tf.Graph().as_default(). Call to_onnx from plain Python."
+            "call inside tf.function or tf.Graph().as_default().",
+            hint="Call to_onnx from plain Python.",
         )
 
 
@@ -214,10 +215,9 @@ def _check_ranks(shapes: Sequence[Shape], names: Sequence[str]) -> None:
     for shape, name in zip(shapes, names, strict=True):
         if shape is None:
             raise ArgumentError(
-                "An ONNX model states the rank of its inputs. Received: "
-                f"{name!r} of unknown rank. Pass an array, or tf.TensorSpec((None, None)) with one "
-                "entry per axis.",
+                f"An ONNX model states the rank of its inputs. Received: {name!r} of unknown rank.",
                 argument="args",
+                hint="Pass an array, or tf.TensorSpec((None, None)) with one entry per axis.",
             )
 
 
@@ -277,7 +277,8 @@ def _convert_concrete_function(
         except OSError as error:
             raise ConversionError(
                 "The model is written where a file can be made. Received: "
-                f"filename={str(options.filename)!r}. The system says: {error}. Try another folder."
+                f"filename={str(options.filename)!r}. The system says: {error}.",
+                hint="Try another folder.",
             ) from error
 
 
@@ -328,8 +329,10 @@ def _declare_captures(
             raise ConversionError(
                 "An ONNX model gives the same results for the same inputs, and this one draws "
                 f"random numbers at inference. Received: {capture.name!r}, the state of a "
-                f"generator, in {traced.source.title}. Leave the random layer out at inference, or "
-                "make the random numbers an input."
+                f"generator, in {traced.source.title}.",
+                hint=(
+                    "Leave the random layer out at inference, or make the random numbers an input."
+                ),
             )
         name = capture.name
         if g.has_name(name) or name in taken:
@@ -350,9 +353,11 @@ def _declare_output(g: GraphBuilder, name: str, tensor: Any, *, channels_first: 
     if g.get_rank(tensor.name) is None:
         raise ConversionError(
             "An ONNX model states the rank of its outputs. Received: "
-            f"{name!r}, whose rank is known neither to TensorFlow nor from the operations before. "
-            "Pin it with tf.ensure_shape(value, [None, ...]), or fix the axes that it depends on: "
-            "the length of an index or of a shape that is an input."
+            f"{name!r}, whose rank is known neither to TensorFlow nor from the operations before.",
+            hint=(
+                "Pin it with tf.ensure_shape(value, [None, ...]), or fix the axes that it depends "
+                "on: the length of an index or of a shape that is an input."
+            ),
         )
     source = tensor.name
     if channels_first:

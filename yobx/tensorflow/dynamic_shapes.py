@@ -32,8 +32,8 @@ Shape = tuple[int | str, ...] | None
 _SYMBOL = re.compile(r"[A-Za-z_]\w*")
 
 
-def _error(message: str) -> ArgumentError:
-    return ArgumentError(message, argument="dynamic_shapes")
+def _error(message: str, hint: str = "") -> ArgumentError:
+    return ArgumentError(message, argument="dynamic_shapes", hint=hint)
 
 
 def resolve_dynamic_shapes(
@@ -102,8 +102,8 @@ def _entry_by_leaf(spec: Any, call: CallArguments, names: Sequence[str]) -> list
         if count != 1:
             raise _error(
                 "dynamic_shapes has one entry per input. Received: "
-                f"dynamic_shapes={spec!r} for the inputs {_listed(names)}. "
-                f"Try a tuple of {count} dicts, or a dict by input name."
+                f"dynamic_shapes={spec!r} for the inputs {_listed(names)}.",
+                hint=f"Try a tuple of {count} dicts, or a dict by input name.",
             )
         return [spec]
     if isinstance(spec, list | tuple) and len(spec) == count and all(map(_is_entry, spec)):
@@ -115,8 +115,8 @@ def _entry_by_leaf(spec: Any, call: CallArguments, names: Sequence[str]) -> list
         if len(call.args) != 1 or not isinstance(call.args[0], Mapping):
             raise _error(
                 f"dynamic_shapes names inputs of the model. Received: {unknown[0]!r}. "
-                f"The inputs are {_listed(names)}. "
-                f"{did_you_mean(str(unknown[0]), names)}".rstrip()
+                f"The inputs are {_listed(names)}.",
+                did_you_mean(str(unknown[0]), names),
             )
         spec = (spec,)
     return _entries_like_arguments(spec, call, names)
@@ -130,7 +130,8 @@ def _entries_like_arguments(spec: Any, call: CallArguments, names: Sequence[str]
         raise _error(
             "dynamic_shapes is None, a tuple with one dict axis -> name per input, a dict by input "
             f"name, or nested like the arguments. Received: dynamic_shapes={spec!r} for the inputs "
-            f"{_listed(names)}. Try a tuple of {len(call.leaves)} dicts."
+            f"{_listed(names)}.",
+            hint=f"Try a tuple of {len(call.leaves)} dicts.",
         )
     for leaf, name in zip(call.leaves, names, strict=True):
         kind, *labels = leaf.path
@@ -180,8 +181,8 @@ def _descend(place: Any, label: Any, name: str, consumed: list[Any]) -> Any:
         return place[label]
     raise _error(
         "dynamic_shapes is nested like the arguments. Received: "
-        f"{place!r} where the input {name!r} has {'.'.join(map(str, consumed))}. "
-        "Try a dict by input name."
+        f"{place!r} where the input {name!r} has {'.'.join(map(str, consumed))}.",
+        hint="Try a dict by input name.",
     )
 
 
@@ -189,7 +190,8 @@ def _checked(entry: Any, name: str) -> Entry:
     if not _is_entry(entry):
         raise _error(
             "An entry of dynamic_shapes is a dict axis -> name, {} (static) or None (the default). "
-            f"Received: {entry!r} for the input {name!r}. Try {{0: 'batch'}}."
+            f"Received: {entry!r} for the input {name!r}.",
+            hint="Try {0: 'batch'}.",
         )
     return entry  # type: ignore[no-any-return]
 
@@ -206,19 +208,17 @@ def _apply(entry: Entry, leaf: InputLeaf, name: str) -> tuple[Size, ...]:
         if not -len(shape) <= axis < len(shape):
             raise _error(
                 f"An axis of dynamic_shapes exists in its input. Received: axis {axis} for the "
-                f"input {name!r} of rank {len(shape)} ({leaf}). "
-                + (
-                    f"Try an axis from 0 to {len(shape) - 1}."
-                    if shape
-                    else "A scalar has no axis: use {}."
-                )
+                f"input {name!r} of rank {len(shape)} ({leaf}).",
+                f"Try an axis from 0 to {len(shape) - 1}."
+                if shape
+                else "A scalar has no axis: use {}.",
             )
         size = None if symbol is None else named_size(symbol)
         if symbol is not None and size is None:
             raise _error(
                 "The name of a dynamic size is an identifier, or an expression of identifiers. "
-                f"Received: {symbol!r} for axis {axis} of the input {name!r}. "
-                "Try 'batch', 'seq_len' or '2*height'."
+                f"Received: {symbol!r} for axis {axis} of the input {name!r}.",
+                hint="Try 'batch', 'seq_len' or '2*height'.",
             )
         position = axis % len(shape)
         if named.get(position, size) != size:
@@ -249,8 +249,8 @@ class _Symbols:
         if isinstance(size, int) and isinstance(known, int) and size != known:
             raise _error(
                 "The same name means the same size. Received: "
-                f"{symbol!r} for {first}, of size {known}, and for {place}, of size {size}. "
-                "Use two names, or arguments with equal sizes there."
+                f"{symbol!r} for {first}, of size {known}, and for {place}, of size {size}.",
+                hint="Use two names, or arguments with equal sizes there.",
             )
         if not isinstance(known, int):
             self._sizes[symbol] = (size, place)

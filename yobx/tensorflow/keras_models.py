@@ -88,9 +88,12 @@ def _check_built(model: Any, name: str) -> None:
     because = f": its layer {inner[0]} has no weights yet" if inner else ""
     raise ArgumentError(
         "A Keras model is built before it is converted, so that its weights exist. Received: "
-        f"{name}, which is not built{because}. Call it once on data, or model.build(input_shape), "
-        "or start a Sequential with keras.Input(shape).",
+        f"{name}, which is not built{because}.",
         argument="model",
+        hint=(
+            "Call it once on data, or model.build(input_shape), "
+            "or start a Sequential with keras.Input(shape)."
+        ),
     )
 
 
@@ -107,8 +110,9 @@ def _check_names(layers: Iterable[Any], name: str) -> None:
         raise ArgumentError(
             "The name of a Keras layer is a name of a TensorFlow scope: letters, digits and any of "
             f"_.>-\\/. Received: {', '.join(repr(layer.name) for layer in odd)} in {name}, which "
-            "cannot run in a graph. Give the layer another name.",
+            "cannot run in a graph.",
             argument="model",
+            hint="Give the layer another name.",
         )
 
 
@@ -256,9 +260,9 @@ class _Caller:
         if isinstance(struct, dict) and list(struct) != sorted(struct):
             raise ArgumentError(
                 "A model with inputs by name takes one dict. Received: "
-                f"{len(args)} separate arguments for the inputs {list(struct)!r}. "
-                f"Try args=({{{', '.join(f'{key!r}: ...' for key in struct)}}},).",
+                f"{len(args)} separate arguments for the inputs {list(struct)!r}.",
                 argument="args",
+                hint=f"Try args=({{{', '.join(f'{key!r}: ...' for key in struct)}}},).",
             )
         return tuple(args) if isinstance(struct, tuple) else list(args)
 

@@ -23,9 +23,9 @@ def _opset_error(target_opset: object) -> ArgumentError:
     return ArgumentError(
         "target_opset is a version of the standard ONNX domain from "
         f"{OLDEST_OPSET} to {newest_opset()} (the newest that the installed onnxruntime loads), "
-        f"or a dict domain -> version. Received: target_opset={target_opset!r}. "
-        f"Try target_opset={DEFAULT_OPSET}.",
+        f"or a dict domain -> version. Received: target_opset={target_opset!r}.",
         argument="target_opset",
+        hint=f"Try target_opset={DEFAULT_OPSET}.",
     )
 
 
@@ -56,15 +56,17 @@ def _normalise_converters(extra: object) -> Mapping[str, Callable[..., Any]]:
     if not isinstance(extra, Mapping):
         raise ArgumentError(
             "extra_converters is a mapping from TensorFlow op type to converter function. "
-            f"Received: extra_converters={extra!r}. Try extra_converters={{'Relu': my_relu}}.",
+            f"Received: extra_converters={extra!r}.",
             argument="extra_converters",
+            hint="Try extra_converters={'Relu': my_relu}.",
         )
     for op_type, function in extra.items():
         if not isinstance(op_type, str) or not callable(function):
             raise ArgumentError(
                 "extra_converters maps op types (str) to functions (g, sts, outputs, op). "
-                f"Received: {op_type!r}: {function!r}. Try {{'Relu': my_relu}}.",
+                f"Received: {op_type!r}: {function!r}.",
                 argument="extra_converters",
+                hint="Try {'Relu': my_relu}.",
             )
         _check_call(op_type, function)
     return MappingProxyType(dict(extra))
@@ -75,8 +77,9 @@ def _check_call(op_type: str, function: Callable[..., Any]) -> None:
     why = misfit_of_converter(function)
     if why:
         raise ArgumentError(
-            f"{why}, given for {op_type!r}. Try def convert(g, sts, outputs, op): ...",
+            f"{why}, given for {op_type!r}.",
             argument="extra_converters",
+            hint="Try def convert(g, sts, outputs, op): ...",
         )
 
 
@@ -98,9 +101,9 @@ def _normalise_nchw(option: str) -> Callable[[object], tuple[str, ...]]:
 def _distinct_names(option: str, given: object, meaning: str) -> tuple[str, ...]:
     if isinstance(given, str) or not isinstance(given, Sequence):
         raise ArgumentError(
-            f"{option} is a sequence with {meaning}. "
-            f"Received: {option}={given!r}. Try {option}=['x', 'y'].",
+            f"{option} is a sequence with {meaning}. Received: {option}={given!r}.",
             argument=option,
+            hint=f"Try {option}=['x', 'y'].",
         )
     names = tuple(given)
     for name in names:
@@ -130,9 +133,9 @@ def _normalise_filename(filename: object) -> Path | None:
     except (OSError, ValueError) as error:  # too long, not readable, a null byte
         raise ArgumentError(
             "filename is a path that the system accepts. Received: "
-            f"filename={str(filename)!r}: {getattr(error, 'strerror', None) or error}. "
-            "Try another name.",
+            f"filename={str(filename)!r}: {getattr(error, 'strerror', None) or error}.",
             argument="filename",
+            hint="Try another name.",
         ) from error
     if path.is_dir() or not path.parent.is_dir():
         problem = "is a folder" if path.is_dir() else f"is in {str(path.parent)!r}, not a folder"
@@ -185,8 +188,9 @@ class ConvertOptions:
             if not all(callable(item) for item in passes):
                 raise ArgumentError(
                     "passes is a sequence of callables that take an onnx_ir.Model. "
-                    f"Received: passes={self.passes!r}. Try passes=() for none.",
+                    f"Received: passes={self.passes!r}.",
                     argument="passes",
+                    hint="Try passes=() for none.",
                 )
             object.__setattr__(self, "passes", passes)
         for name, normalise in (

@@ -119,9 +119,9 @@ def lower_jax(
     for name, shape in zip(names, shapes, strict=True):
         if shape is None:
             raise ArgumentError(
-                "JAX needs the rank of every input. Received: an unknown rank for "
-                f"{name!r}. Try a shape with a name for every dynamic size.",
+                f"JAX needs the rank of every input. Received: an unknown rank for {name!r}.",
                 argument="args",
+                hint="Try a shape with a name for every dynamic size.",
             )
     polymorphic = [
         "(" + ", ".join(str(size) for size in shape or ()) + ("," if shape else "") + ")"
@@ -153,8 +153,9 @@ def lower_jax(
         arrays = [(leaf.shape or (), _numpy_dtype(leaf)) for leaf in call.leaves]
         trace_on = partial(jax.eval_shape, flat)
         raise TraceError(
-            f"{error} The sizes {', '.join(map(repr, named))} are symbolic: if the function needs "
-            "them as numbers, pass dynamic_shapes with {} for that input.",
+            error.said,
+            hint=f"{error.hint} The sizes {', '.join(map(repr, named))} are symbolic: if the "
+            "function needs them as numbers, pass dynamic_shapes with {} for that input.",
             **needed_numbers(trace_on, arrays, [s or () for s in shapes], error.__cause__),
         ) from error.__cause__
 

@@ -84,15 +84,15 @@ def trace(
             return tf.function(entry, autograph=source.autograph).get_concrete_function(*specs)
 
     def told(error: Exception) -> TraceError:
-        why, hint = _advice(traced, call, shapes, framework)
+        why, instead = _advice(traced, call, shapes, framework)
         line = _users_line(error)
-        tried = f"{why[0].upper()}{why[1:]}. {hint[0].upper()}{hint[1:]}" if why else advice
+        tried = f"{why[0].upper()}{why[1:]}. {instead[0].upper()}{instead[1:]}" if why else advice
         return TraceError(
             f"A model must run while the framework traces it. Received: {source.title}, which "
-            f"raised {type(error).__name__}: {_first_words(error)}{f' At {line}.' if line else ''} "
-            f"{tried}; the original error is chained.",
+            f"raised {type(error).__name__}: {_first_words(error)}{f' At {line}.' if line else ''}",
             sizes=f"{why}{f', at {line}' * bool(line)}" if why else "",
-            hint=hint,
+            instead=instead,
+            hint=f"{tried}; the original error is chained.",
         )
 
     with UserCode(told):

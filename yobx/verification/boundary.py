@@ -10,10 +10,11 @@ import traceback
 from types import TracebackType
 
 from yobx.advice import hint_of, without_colours
+from yobx.errors import YobxError
 from yobx.places import line_that_raised
-from yobx.words import HINT
+from yobx.words import HINT, laid_out
 
-__all__ = ["Attempt", "one_line", "with_place"]
+__all__ = ["Attempt", "one_line", "told", "with_place"]
 
 # A line of the call stack that TensorFlow writes into its messages, before what went wrong.
 _FRAME = re.compile(r'^\s*File ".*", line \d+, in .*$', re.MULTILINE)
@@ -56,9 +57,14 @@ def one_line(error: BaseException, limit: int = 600) -> str:
     return text if len(text) <= limit else f"{text[:limit]}…"
 
 
+def told(error: BaseException) -> str:
+    """The message of an exception, with what it says to try in a line of its own."""
+    return laid_out(error.said, error.hint) if isinstance(error, YobxError) else str(error)
+
+
 def with_place(error: BaseException) -> str:
-    """An exception that is not one of yobx, with its notes, its line and yours, and what to try."""
-    message = without_colours(str(error))
+    """An exception with its class, its notes, its line and yours, and what to try."""
+    message = without_colours(error.said if isinstance(error, YobxError) else str(error))
     lines = [f"{type(error).__name__}: {message}", *getattr(error, "__notes__", ())]
     lines += [
         f"Raised in {frame.name} ({frame.filename}:{frame.lineno})."
@@ -67,6 +73,6 @@ def with_place(error: BaseException) -> str:
     yours, last = line_that_raised(error), traceback.extract_tb(error.__traceback__)[-1:]
     if yours and not any(yours.endswith(f":{f.lineno}, in {f.name}") for f in last):
         lines.append(f"Reached from {yours}.")
-    hint = hint_of(error)
+    hint = error.hint if isinstance(error, YobxError) else hint_of(error)
     lines += [f"{HINT}{hint}"] if hint else []
     return "\n".join(lines)

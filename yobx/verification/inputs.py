@@ -77,9 +77,9 @@ def _open_sizes(specs: Sequence[InputSpec]) -> dict[str, int]:
             return sizes
     raise ArgumentError(
         "Arrays are made where every size is 1 or more. Received: inputs of the sizes "
-        f"{', '.join(dict.fromkeys(written))}, for which no values of the symbols were found. Give "
-        "arrays instead of descriptions.",
+        f"{', '.join(dict.fromkeys(written))}, for which no values of the symbols were found.",
         argument="args",
+        hint="Give arrays instead of descriptions.",
     )
 
 

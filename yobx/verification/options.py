@@ -146,14 +146,15 @@ class CheckOptions:
         if not isinstance(asked, Sequence) or not all(isinstance(a, (str, Mapping)) for a in asked):
             raise ArgumentError(
                 "bindings is a list of names of choices and of dicts symbol -> size. Received: "
-                f"bindings={asked!r}. Try bindings=['primes', {{'batch': 7}}].",
+                f"bindings={asked!r}.",
                 argument="bindings",
+                hint="Try bindings=['primes', {'batch': 7}].",
             )
         if not asked:
             raise ArgumentError(
-                "at least one binding is needed to run a model. Received: bindings=[]. Leave it "
-                "out for those of the default.",
+                "at least one binding is needed to run a model. Received: bindings=[].",
                 argument="bindings",
+                hint="Leave it out for those of the default.",
             )
 
     def conversion(self) -> dict[str, Any]:
@@ -184,10 +185,10 @@ def make_options(keywords: Mapping[str, Any]) -> CheckOptions:
     valid = [f.name for f in fields(CheckOptions)]
     unknown = [key for key in keywords if key not in valid]
     if unknown:
-        hint = did_you_mean(unknown[0], valid, shown=str)
+        near = did_you_mean(unknown[0], valid, shown=str)
         raise ArgumentError(
-            f"unknown option {unknown[0]!r}. {hint}{' ' * bool(hint)}The options are: "
-            f"{', '.join(valid)}.",
+            f"unknown option {unknown[0]!r}.",
             argument=unknown[0],
+            hint=f"{near}{' ' * bool(near)}The options are: {', '.join(valid)}.",
         )
     return CheckOptions(**keywords)

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import onnx
 
 from yobx.errors import InternalError, YobxError
-from yobx.verification.boundary import Attempt, with_place
+from yobx.verification.boundary import Attempt, told, with_place
 from yobx.verification.evidence import CheckResult
 from yobx.verification.findings import Outcome, PhaseReport
 from yobx.verification.runner import LoadError, RunError
@@ -64,13 +64,13 @@ class PhaseLog:
     def _ended(self, name: str, error: Exception) -> None:
         """Reports what ended a phase; what nobody raised on purpose, with its class and place."""
         if isinstance(error, _TOLD):
-            self.fail(name, str(error), error)
+            self.fail(name, told(error), error)
         elif name == "import":  # the one phase whose block runs code of the user unguarded
             self.fail(name, with_place(error), error)
         else:
             fault = InternalError(f"internal error of yobx, please report it: {with_place(error)}")
             fault.__cause__ = error
-            self.fail(name, str(fault), fault)
+            self.fail(name, told(fault), fault)
 
     def fail(self, name: str, message: str, error: BaseException | None = None) -> None:
         """Marks a phase as failed.

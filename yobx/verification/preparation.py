@@ -26,7 +26,7 @@ from yobx.verification.arguments import (
     with_descriptions,
     with_string_arrays,
 )
-from yobx.verification.boundary import Attempt, with_place
+from yobx.verification.boundary import Attempt, told, with_place
 from yobx.verification.called_functions import inlined
 from yobx.verification.environment import versions
 from yobx.verification.evidence import CheckResult
@@ -152,9 +152,9 @@ def _import(
             args = source.example(options.seed, options.conversion())
         if args is None:
             raise ArgumentError(
-                "a model without a declared signature needs inputs. Received: args=None. "
-                f"Try args=(array, ...). {factory_hint(model)}".rstrip(),
+                "a model without a declared signature needs inputs. Received: args=None.",
                 argument="args",
+                hint=f"Try args=(array, ...). {factory_hint(model)}".rstrip(),
             )
         declared = as_tuple(with_string_arrays(args))
         given = (dict(options.kwargs or {}),)
@@ -191,15 +191,15 @@ def _convert(
     if isinstance(attempt.error, TraceError):
         report.phase("trace").seconds = seconds
         if attempt.error.sizes:
-            report.cause = Cause(NEEDED, attempt.error.sizes, attempt.error.hint)
-        phases.fail("trace", str(attempt.error), attempt.error)
+            report.cause = Cause(NEEDED, attempt.error.sizes, attempt.error.instead)
+        phases.fail("trace", told(attempt.error), attempt.error)
         raise EndOfCheckError from attempt.error
     report.phase("convert").seconds = seconds
     outcome = Outcome.NOT_APPLICABLE if source.framework == "onnx" else Outcome.PASSED
     report.phase("trace").outcome = outcome
     if attempt.error is not None or model is None:
         error = attempt.error or TypeError("the conversion returned no model")
-        text = str(error) if isinstance(error, YobxError) else with_place(error)
+        text = told(error) if isinstance(error, YobxError) else with_place(error)
         place = line_that_raised(error)  # of a converter of the user
         if place and isinstance(error, YobxError):
             text += f"\nRaised under {place}."

@@ -71,9 +71,9 @@ def _refuse_reference(reference: Any, model: Any) -> None:
     if reference is not None:
         raise ArgumentError(
             "reference= is what a ready ONNX model is compared with; a model that is converted is "
-            f"compared with itself. Received: {type(model).__name__} with a reference. Leave it "
-            "out, or check the ModelProto.",
+            f"compared with itself. Received: {type(model).__name__} with a reference.",
             argument="reference",
+            hint="Leave it out, or check the ModelProto.",
         )
 
 

@@ -320,9 +320,10 @@ class PlainCallableSource:
         except TraceError as error:
             if isinstance(error.__cause__, AttributeError) and "jax" in sys.modules:
                 raise TraceError(
-                    f"{error} It was taken for a function of TensorFlow, since neither what it "
-                    "refers to nor its arguments are of JAX: one of JAX is given arrays of JAX "
-                    "(jax.numpy.asarray) or jax.ShapeDtypeStruct."
+                    error.said,
+                    hint=f"{error.hint} It was taken for a function of TensorFlow, since neither "
+                    "what it refers to nor its arguments are of JAX: one of JAX is given arrays of "
+                    "JAX (jax.numpy.asarray) or jax.ShapeDtypeStruct.",
                 ) from error.__cause__
             raise
         args, keywords = source_arrays((args, dict(options.get("kwargs") or {})), 0)

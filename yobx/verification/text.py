@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from yobx.verification.findings import RANDOM, UNDECIDED, Cause, Findings, Outcome, OutputReport
-from yobx.words import counted, hint_apart, printable
+from yobx.words import HINT, counted, printable
 
 __all__ = ["render"]
 
@@ -73,14 +73,15 @@ def _cause_lines(report: Findings) -> list[str]:
 
 
 def _message_lines(label: str, message: str, cause: Cause | None) -> list[str]:
-    """A message, and what it says to try in a line of its own, unless that is told already."""
+    """A message, unless the cause tells it already, or what it says to try."""
     if cause is not None and message == cause.title:
         return []
-    said, hint = hint_apart(message)
-    lines = [_row(label, said)] if said or not hint else []
+    if not message.startswith(HINT):
+        return [_row(label, message)]
+    hint = message.removeprefix(HINT)
     if cause is not None and cause.hint and cause.hint.lower() in hint.lower():
-        return lines
-    return [*lines, _row("hint", hint)] if hint else lines
+        return []
+    return [_row("hint", hint)]
 
 
 def _headline(report: Findings) -> str:

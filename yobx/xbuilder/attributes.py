@@ -174,9 +174,10 @@ def make_attribute(op_type: str, name: str, value: AttributeLike, kind: int = 0)
     if isinstance(value, AttributeRef):
         if not kind:
             raise GraphError(
-                f"A reference needs the attribute's type, which only a schema gives. Received: "
-                f"{op_type}({name}={value!r}). Try a literal value.",
+                "A reference needs the attribute's type, which only a schema gives. Received: "
+                f"{op_type}({name}={value!r}).",
                 op_type=op_type,
+                hint="Try a literal value.",
             )
         proto.type = kind  # type: ignore[assignment]
         proto.ref_attr_name = value.name

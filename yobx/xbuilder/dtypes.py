@@ -36,8 +36,8 @@ def element_type(dtype: DTypeLike) -> TensorType:
             return TensorType(int(dtype))
         except ValueError:
             raise GraphError(
-                f"Unknown element type. Received: dtype={dtype!r}. "
-                "Try a value of onnx.TensorProto.DataType or a numpy dtype."
+                f"Unknown element type. Received: dtype={dtype!r}.",
+                hint="Try a value of onnx.TensorProto.DataType or a numpy dtype.",
             ) from None
     if isinstance(dtype, str) and dtype.upper() in onnx.TensorProto.DataType.keys():  # noqa: SIM118
         return TensorType(onnx.TensorProto.DataType.Value(dtype.upper()))
@@ -47,8 +47,8 @@ def element_type(dtype: DTypeLike) -> TensorType:
         return from_numpy(dtype)
     except (TypeError, ArgumentError):
         raise GraphError(
-            f"ONNX has no element type for this dtype. Received: dtype={dtype!r}. "
-            "Try a value of onnx.TensorProto.DataType or a numpy dtype."
+            f"ONNX has no element type for this dtype. Received: dtype={dtype!r}.",
+            hint="Try a value of onnx.TensorProto.DataType or a numpy dtype.",
         ) from None
 
 
@@ -92,7 +92,8 @@ def as_array(
             if target.kind in "iub" and not np.array_equal(array, raw):
                 raise GraphError(
                     f"The value does not fit the element type. Received: value={value!r}, "
-                    f"dtype={dtype.name}. Try a value in range, or an array of another dtype."
+                    f"dtype={dtype.name}.",
+                    hint="Try a value in range, or an array of another dtype.",
                 )
     if array.dtype == np.dtype(object):
         _check_strings(array)
@@ -106,10 +107,11 @@ def _contents(tensor: Any) -> npt.NDArray[np.generic]:
         return np.asarray(tensor)
     except (NotImplementedError, TypeError) as error:
         name = getattr(tensor, "name", None)
-        advice = f" Pass its name, {name!r}." if isinstance(name, str) else " Pass its name."
+        advice = f"Pass its name, {name!r}." if isinstance(name, str) else "Pass its name."
         raise GraphError(
             "A constant has values now. Received: a tensor without any, of type "
-            f"{type(tensor).__name__}.{advice}"
+            f"{type(tensor).__name__}.",
+            hint=advice,
         ) from error
 
 
@@ -118,5 +120,6 @@ def _check_strings(array: npt.NDArray[np.generic]) -> None:
     if odd is not None:
         raise GraphError(
             "A constant is made of numbers, booleans or strings. Received: "
-            f"{odd!r} of type {type(odd).__name__}. Pass the name of a value, an array or a number."
+            f"{odd!r} of type {type(odd).__name__}.",
+            hint="Pass the name of a value, an array or a number.",
         )

@@ -95,14 +95,16 @@ def finish(
     if filename is None and size > PROTO_LIMIT:
         raise GraphError(
             "A model over 2 GB cannot be one protobuf message. "
-            f"Received: {size} bytes of weights, filename=None. "
-            "Try filename='model.onnx': the weights go to a second file."
+            f"Received: {size} bytes of weights, filename=None.",
+            hint="Try filename='model.onnx': the weights go to a second file.",
         )
     proto, hidden = skeleton(model)
     try:
         inferred = infer_shapes(proto)
     except YobxError as error:
-        raise GraphError(f"The finished graph contradicts itself. {error}") from error
+        raise GraphError(
+            f"The finished graph contradicts itself. {error.said}", hint=error.hint
+        ) from error
     _check(inferred)
     external = filename is not None and size > min(external_threshold, PROTO_LIMIT)
     if filename is None:
@@ -147,6 +149,7 @@ def _check_described(kind: str, info: onnx.ValueInfoProto) -> None:
     )
     raise GraphError(
         f"ONNX wants element type and rank of every input and output. Received: {kind} "
-        f"{info.name!r} of unknown {missing}. Try {advice}, with one name or number per axis.",
+        f"{info.name!r} of unknown {missing}.",
         value=info.name,
+        hint=f"Try {advice}, with one name or number per axis.",
     )

@@ -27,7 +27,7 @@ from yobx.xbuilder.node_maker import InnerGraph, NodeMaker, OutputsLike
 from yobx.xbuilder.op_factory import OpFactory
 from yobx.xbuilder.outputs import expose_outputs
 from yobx.xbuilder.provenance import Provenance
-from yobx.xbuilder.schema import Signature, default_opset, has_schemas, newest_opset, signature
+from yobx.xbuilder.schema import Signature, check_opsets, default_opset, has_schemas, signature
 from yobx.xbuilder.shapes import as_shape
 from yobx.xbuilder.values import ValueTable
 
@@ -80,7 +80,7 @@ class GraphBuilder:
         opsets: dict[str, int] = dict(target_opset) if by_domain else {"": target_opset}  # type: ignore[arg-type, dict-item]
         if "ai.onnx" in opsets:
             opsets[""] = opsets.pop("ai.onnx")
-        _check_opsets(opsets)
+        check_opsets(opsets)
         self.name = name
         self._parent = _parent
         self._depth: int = _parent._depth + 1 if _parent is not None else 0
@@ -189,9 +189,9 @@ class GraphBuilder:
         self._check_open()
         if name in self._outputs:
             raise GraphError(
-                f"An output can be declared once only. Received: name={name!r}. "
-                "Try another name with source=.",
+                f"An output can be declared once only. Received: name={name!r}.",
                 value=name,
+                hint="Try another name with source=.",
             )
         value = self._values.resolve(name if source is None else source)
         exposed = self._values.expose(name, value)
@@ -342,7 +342,8 @@ class GraphBuilder:
             if found is None:
                 raise GraphError(
                     f"The domain has no opset. Received: domain={domain!r}, declared "
-                    f"{sorted(opsets)}. Try target_opset={{'': {opsets['']}, {domain!r}: 1}}."
+                    f"{sorted(opsets)}.",
+                    hint=f"Try target_opset={{'': {opsets['']}, {domain!r}: 1}}.",
                 )
             opsets[domain] = found
             builder: GraphBuilder | None = self
@@ -436,7 +437,8 @@ class GraphBuilder:
         if self._depth >= MAX_DEPTH:
             raise GraphError(
                 f"An ONNX file holds graphs {MAX_DEPTH} levels deep inside each other. Received: "
-                f"{name!r}, deeper inside. Try a loop: a recursion over an open size has no end."
+                f"{name!r}, deeper inside.",
+                hint="Try a loop: a recursion over an open size has no end.",
             )
         child = GraphBuilder(self._shared.opsets, name=name, _parent=self)
         for input_name, dtype, shape in inputs:
@@ -494,17 +496,17 @@ class GraphBuilder:
     def _check_open(self) -> None:
         if self._closed:
             raise GraphError(
-                f"The graph is in use and cannot change any more. Received: {self.name!r}. "
-                "Try finishing a subgraph or function before it is used."
+                f"The graph is in use and cannot change any more. Received: {self.name!r}.",
+                hint="Try finishing a subgraph or function before it is used.",
             )
 
     def _close_inner(self, inner: InnerGraph) -> onnx.GraphProto:
         if not isinstance(inner, GraphBuilder) or inner._parent is not self:
             owner = getattr(getattr(inner, "_parent", None), "name", None)
             raise GraphError(
-                f"A subgraph belongs to the builder that made it. Received: "
-                f"{getattr(inner, 'name', inner)!r} of {owner!r}, used in {self.name!r}. "
-                "Try g.subgraph(...) of the builder that uses it."
+                "A subgraph belongs to the builder that made it. Received: "
+                f"{getattr(inner, 'name', inner)!r} of {owner!r}, used in {self.name!r}.",
+                hint="Try g.subgraph(...) of the builder that uses it.",
             )
         return inner.close()
 
@@ -519,8 +521,8 @@ class GraphBuilder:
         """
         if not self._outputs:
             raise GraphError(
-                f"A subgraph needs outputs. Received: {self.name!r} without any. "
-                "Try sub.make_tensor_output(...)."
+                f"A subgraph needs outputs. Received: {self.name!r} without any.",
+                hint="Try sub.make_tensor_output(...).",
             )
         graph = onnx.GraphProto(name=self.name)
         graph.node.extend(self._nodes)
@@ -548,8 +550,8 @@ class GraphBuilder:
             )
         if not self._outputs:
             raise GraphError(
-                f"A graph needs outputs. Received: {self.name!r} without any. "
-                "Try g.make_tensor_output(...)."
+                f"A graph needs outputs. Received: {self.name!r} without any.",
+                hint="Try g.make_tensor_output(...).",
             )
         return to_ir(
             GraphParts(
@@ -588,13 +590,3 @@ class GraphBuilder:
         """
         model = run_passes(self.to_ir(), passes)
         return finish(model, filename=filename, external_threshold=external_threshold)
-
-
-def _check_opsets(opsets: Mapping[str, int]) -> None:
-    newest = newest_opset()
-    version = opsets.get("")
-    if not isinstance(version, int) or not 1 <= version <= newest:
-        raise GraphError(
-            f"The opset of the standard domain must be between 1 and {newest}. "
-            f"Received: target_opset={dict(opsets)!r}. Try target_opset=21."
-        )

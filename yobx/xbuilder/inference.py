@@ -66,8 +66,9 @@ class Inference:
         if dtype is not None and not unknown and known.dtype != dtype:
             raise GraphError(
                 f"The declared element type contradicts the inferred one. Received: {name!r} "
-                f"declared {dtype.onnx_text()}, inferred {known.dtype.onnx_text()}. Try a Cast.",
+                f"declared {dtype.onnx_text()}, inferred {known.dtype.onnx_text()}.",
                 value=name,
+                hint="Try a Cast.",
             )
         merged = known.shape
         if shape is not None and shape.has_rank():
@@ -108,7 +109,7 @@ class Inference:
             # The position tells the contexts of the graphs inside two nodes apart.
             compute_shapes(self.context, node, node_index=self._count)
         except ShapeError as error:
-            raise GraphError(str(error), op_type=node.op_type) from error
+            raise GraphError(error.said, op_type=node.op_type, hint=error.hint) from error
         self._count += 1
 
     def descriptor(self, name: str) -> Descriptor | None:
@@ -155,7 +156,8 @@ def _merge(name: str, known: OptimShape, stated: OptimShape) -> OptimShape:
     ):
         raise GraphError(
             f"The declared shape contradicts the inferred one. Received: {name!r} declared "
-            f"{stated}, inferred {known}. Try the inferred shape.",
+            f"{stated}, inferred {known}.",
             value=name,
+            hint="Try the inferred shape.",
         )
     return OptimShape([mine if mine.is_int() else theirs for mine, theirs in pairs])

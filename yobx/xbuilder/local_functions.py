@@ -149,8 +149,8 @@ class FunctionTable:
         if not function.domain or key in self._functions:
             raise GraphError(
                 "A local function needs its own domain and a new name. "
-                f"Received: domain={function.domain!r}, name={function.name!r}. "
-                "Try another domain or name.",
+                f"Received: domain={function.domain!r}, name={function.name!r}.",
                 op_type=function.name,
+                hint="Try another domain or name.",
             )
         self._functions[key] = function

@@ -42,9 +42,9 @@ class NameRegistry:
         """
         if self._taken.get(name, False):
             raise GraphError(
-                f"A value name can be defined once only. Received: name={name!r}, already defined. "
-                f"Try another name, or g.unique_name({name!r}).",
+                f"A value name can be defined once only. Received: name={name!r}, already defined.",
                 value=name,
+                hint=f"Try another name, or g.unique_name({name!r}).",
             )
         self._taken[name] = True
 
@@ -124,9 +124,9 @@ class ScopeStack:
         if frame.get(name, target) != target:
             raise GraphError(
                 f"An alias can be bound once in a scope. Received: name={name!r}, "
-                f"target={target!r}, already bound to {frame[name]!r}. Try another name, "
-                "or open a new scope with g.scope(...).",
+                f"target={target!r}, already bound to {frame[name]!r}.",
                 value=name,
+                hint="Try another name, or open a new scope with g.scope(...).",
             )
         frame[name] = target
 

@@ -183,15 +183,16 @@ def _check_branches(first: onnx.GraphProto, second: onnx.GraphProto) -> None:
     if len(first.output) != len(second.output):
         raise GraphError(
             "The branches of If have as many outputs each. Received: "
-            f"{len(first.output)} and {len(second.output)}. Try make_tensor_output in both."
+            f"{len(first.output)} and {len(second.output)}.",
+            hint="Try make_tensor_output in both.",
         )
     for one, other in zip(first.output, second.output, strict=True):
         types = [TensorType(v.type.tensor_type.elem_type) for v in (one, other)]
         if types[0] != types[1] and TensorType.kUndefined not in types:
             raise GraphError(
                 "The branches of If give results of the same element type. Received: "
-                f"{one.name!r} of {types[0].name} and {other.name!r} of {types[1].name}. "
-                "Try a Cast in one branch."
+                f"{one.name!r} of {types[0].name} and {other.name!r} of {types[1].name}.",
+                hint="Try a Cast in one branch.",
             )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -15,6 +16,7 @@ __all__ = [
     "Parameter",
     "Signature",
     "attribute_becomes_input",
+    "check_opsets",
     "default_opset",
     "has_schemas",
     "newest_opset",
@@ -193,23 +195,25 @@ def signature(domain: str, op_type: str, version: int) -> Signature:
         where = f" It is in domain {elsewhere[0]!r}." if elsewhere else ""
         raise GraphError(
             f"There is no operator of this name in domain {label!r}. "
-            f"Received: op_type={op_type!r}.{where} {near}".rstrip(),
+            f"Received: op_type={op_type!r}.{where}",
             op_type=op_type,
+            hint=near,
         )
     if versions[0] > version:
         raise UnsupportedOpsetError(
             f"The operator does not exist yet in this opset. Received: op_type={op_type!r}, "
-            f"opset {version} of {label!r}. Try target_opset={versions[0]} or newer.",
+            f"opset {version} of {label!r}.",
             since=versions[0],
             op_type=op_type,
+            hint=f"Try target_opset={versions[0]} or newer.",
         )
     schema = onnx.defs.get_schema(op_type, version, domain)
     if schema.deprecated:
         raise GraphError(
             f"The operator is withdrawn from this opset. Received: op_type={op_type!r}, "
-            f"opset {version} of {label!r}, withdrawn at {schema.since_version}. "
-            "Try the operator that its documentation names instead.",
+            f"opset {version} of {label!r}, withdrawn at {schema.since_version}.",
             op_type=op_type,
+            hint="Try the operator that its documentation names instead.",
         )
     return Signature(
         op_type=op_type,
@@ -269,3 +273,22 @@ def attribute_becomes_input(domain: str, op_type: str, index: int) -> str | None
     """
     newest = signature(domain, op_type, _history()[domain][op_type][-1])
     return newest.inputs[index].name if index < len(newest.inputs) else None
+
+
+def check_opsets(opsets: Mapping[str, int]) -> None:
+    """Refuses opsets of which that of the standard domain is none.
+
+    Args:
+        opsets: Version by domain.
+
+    Raises:
+        GraphError: If the standard domain has no version, or one that the schemas do not know.
+    """
+    newest = newest_opset()
+    version = opsets.get("")
+    if not isinstance(version, int) or not 1 <= version <= newest:
+        raise GraphError(
+            f"The opset of the standard domain must be between 1 and {newest}. "
+            f"Received: target_opset={dict(opsets)!r}.",
+            hint="Try target_opset=21.",
+        )

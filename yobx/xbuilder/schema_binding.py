@@ -72,9 +72,9 @@ def place_parameters(
     missing = sorted(sig.required - kept.keys())
     if missing:
         raise GraphError(
-            f"An attribute is required. Received: {sig.op_type} without {', '.join(missing)}. "
-            f"Try {sig.op_type}(..., {missing[0]}=...).",
+            f"An attribute is required. Received: {sig.op_type} without {', '.join(missing)}.",
             op_type=sig.op_type,
+            hint=f"Try {sig.op_type}(..., {missing[0]}=...).",
         )
     return placed, kept
 
@@ -83,8 +83,9 @@ def _set_input(sig: Signature, placed: list[Any], index: int, name: str, value: 
     if index < len(placed) and placed[index] is not None:
         raise GraphError(
             f"A parameter was given twice. Received: {sig.op_type} input {index} "
-            f"({sig.inputs[index].name}) and keyword {name}={value!r}. Try one of them.",
+            f"({sig.inputs[index].name}) and keyword {name}={value!r}.",
             op_type=sig.op_type,
+            hint="Try one of them.",
         )
     placed.extend([None] * (index + 1 - len(placed)))
     is_number = isinstance(value, (int, float, np.integer, np.floating))
@@ -109,10 +110,10 @@ def _extra_inputs_to_attributes(
         constant = constant_of(value)
         if constant is None:
             raise GraphError(
-                f"At this opset the parameter is an attribute, so its value must be known while "
-                f"building. Received: {sig.op_type} input {index} ({name}) = {value!r}. "
-                "Try a constant, or a newer target_opset.",
+                "At this opset the parameter is an attribute, so its value must be known while "
+                f"building. Received: {sig.op_type} input {index} ({name}) = {value!r}.",
                 op_type=sig.op_type,
+                hint="Try a constant, or a newer target_opset.",
             )
         kept[name] = constant.tolist()
 
@@ -128,11 +129,11 @@ def _unknown_attribute(sig: Signature, name: str, value: Any) -> GraphError:
     since = since_of_attribute(sig, name)
     if since is not None:
         return UnsupportedOpsetError(
-            f"The operator has no attribute of this name in this opset yet. Received: "
-            f"{sig.op_type}-{sig.since_version}({name}={text[:60]}). "
-            f"Try target_opset={since} or newer.",
+            "The operator has no attribute of this name in this opset yet. Received: "
+            f"{sig.op_type}-{sig.since_version}({name}={text[:60]}).",
             since=since,
             op_type=sig.op_type,
+            hint=f"Try target_opset={since} or newer.",
         )
     return GraphError(
         f"The operator has no attribute of this name at this opset. Received: "
@@ -266,9 +267,10 @@ def check_types(
             raise GraphError(
                 f"The operator does not take this element type. Received: {sig.op_type}-"
                 f"{sig.since_version} input {parameter.name}={name!r} of {text}. "
-                f"Allowed: {allowed}. Try a Cast first.",
+                f"Allowed: {allowed}.",
                 op_type=sig.op_type,
                 value=name,
+                hint="Try a Cast first.",
             )
         if parameter.is_fixed or (parameter.variadic and not parameter.homogeneous):
             continue
@@ -277,7 +279,8 @@ def check_types(
             raise GraphError(
                 f"These inputs must have one element type ({parameter.variable}). Received: "
                 f"{sig.op_type}-{sig.since_version} with {other[0]!r} of {other[1].onnx_text()} "
-                f"and {name!r} of {text}. Try a Cast of one of them.",
+                f"and {name!r} of {text}.",
                 op_type=sig.op_type,
                 value=name,
+                hint="Try a Cast of one of them.",
             )

@@ -35,16 +35,16 @@ def as_shape(
         return OptimShape(None) if shape is None else shape
     if isinstance(shape, str) or not isinstance(shape, Iterable):
         raise GraphError(
-            "A shape has one size, name or None per axis. Received: "
-            f"shape={shape!r} of {name!r}. Try ({shape!r},), or None for an unknown rank.",
+            f"A shape has one size, name or None per axis. Received: shape={shape!r} of {name!r}.",
             value=name,
+            hint=f"Try ({shape!r},), or None for an unknown rank.",
         )
     dims = list(shape)
     if any(isinstance(dim, int | np.integer) and dim < 0 for dim in dims):
         raise GraphError(
-            f"A size is 0 or more. Received: shape={tuple(dims)!r} of {name!r}. "
-            "Try a name, or None, for a size that is not known.",
+            f"A size is 0 or more. Received: shape={tuple(dims)!r} of {name!r}.",
             value=name,
+            hint="Try a name, or None, for a size that is not known.",
         )
     return OptimShape(
         [fresh(f"{name}_d{axis}") if dim is None else dim for axis, dim in enumerate(dims)]

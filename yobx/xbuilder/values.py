@@ -48,9 +48,10 @@ class ValueTable:
         hidden = self.scopes.lookup(name)
         if hidden is not None:
             raise GraphError(
-                f"The name is an alias here, so it cannot name a new value. Received: "
-                f"name={name!r}, alias of {hidden!r}. Try g.unique_name({name!r}).",
+                "The name is an alias here, so it cannot name a new value. Received: "
+                f"name={name!r}, alias of {hidden!r}.",
                 value=name,
+                hint=f"Try g.unique_name({name!r}).",
             )
         value = name
         if self._parent is not None and not self._names.is_free(name):
@@ -138,8 +139,9 @@ class ValueTable:
         if self.scopes.is_outermost and name in self._values:
             raise GraphError(
                 f"An alias cannot hide a value of the same graph. Received: name={name!r}, "
-                f"target={target!r}. Try another name, or g.scope(...) around it.",
+                f"target={target!r}.",
                 value=name,
+                hint="Try another name, or g.scope(...) around it.",
             )
         self.scopes.bind(name, value)
         return value

@@ -120,6 +120,7 @@ def unsupported(op: Any, rule: str, received: str, advice: str = "") -> NoReturn
     """
     advice = advice or "Rewrite that part of the model, or pass a converter in extra_converters."
     raise UnsupportedAttributeError(
-        f"{op.type}: {rule}. Received: {received}. Where: {op.name}. {advice}",
+        f"{op.type}: {rule}. Received: {received}. Where: {op.name}.",
         OpOccurrence(op.type, op.name, detail=received),
+        hint=advice,
     )
