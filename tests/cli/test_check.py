@@ -63,10 +63,13 @@ def test_a_difference_is_told_by_the_exit_code(
     assert "Mul" in capsys.readouterr().out
 
 
-def test_html(in_files: Path, tmp_path: Path) -> None:
+def test_html(in_files: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     target = tmp_path / "report.html"
-    assert main(["check", "model.keras", "--html", str(target)]) == ExitCode.OK
+    assert main(["check", "model.keras", "--html", str(target), "--json", "-"]) == ExitCode.OK
     assert "scores" in target.read_text(encoding="utf-8")
+    shown = capsys.readouterr()
+    assert f"report written to {target}" in shown.err.splitlines()
+    assert json.loads(shown.out)["model_name"]
 
 
 @pytest.mark.parametrize("text", ["batch", "batch=x"])

@@ -25,9 +25,12 @@ def _sizes(value: onnx.ValueInfoProto) -> list[str | int]:
     return [dim.dim_param or dim.dim_value for dim in value.type.tensor_type.shape.dim]
 
 
-def test_archive(in_files: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("opset", ["--opset", "--target-opset"])  # as the argument of to_onnx
+def test_archive(
+    in_files: Path, tmp_path: Path, opset: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     target = tmp_path / "model.onnx"
-    options = ["--dynamic", "features:0=rows", "--opset", "20"]
+    options = ["--dynamic", "features:0=rows", opset, "20"]
     assert main(["convert", "model.keras", "-o", str(target), *options]) == ExitCode.OK
     model = onnx.load(target)
     assert model.graph.input[0].name == "features"

@@ -68,6 +68,9 @@ def run(options: argparse.Namespace, screen: Screen) -> ExitCode:
         Path(options.html).write_text(render_page([report]), encoding="utf-8")
     if options.json != "-":
         describe(result, screen)
+    for file in (options.json, options.html):
+        if file and file != "-":
+            screen.note(f"report written to {file}")
     return exit_code(report)
 
 

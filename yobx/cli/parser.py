@@ -194,7 +194,9 @@ def _add_source(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--opset",
+        "--target-opset",
         metavar="N[,DOMAIN=N]",
+        dest="opset",
         help="opset of the ONNX model, and of other domains that it may use, for example "
         "21,com.microsoft=1 (default: 21)",
     )
