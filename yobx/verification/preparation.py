@@ -41,6 +41,7 @@ from yobx.verification.recognition import find_source
 from yobx.verification.runner import LoadError, Session, exposed, fits_in_memory, input_names
 from yobx.verification.sensitivity import Sensitivity
 from yobx.verification.shape_proof import Constraint, Form
+from yobx.verification.shared_sizes import shared_by_default
 from yobx.verification.source_jax import JaxSource, as_jax_takes
 from yobx.verification.source_onnx import OnnxSource
 from yobx.verification.sources import NarrowSource, Source, is_tensor
@@ -106,6 +107,8 @@ def prepare(
     with Attempt() as attempt:
         source, arrays, declared = _import(model, args, options, phases)
         converted = _convert(source, declared, options, phases)
+        shared = shared_by_default(source.framework, declared, converted, options)
+        result.report.notes += [shared] if shared else []
         arrays = with_known_keys(arrays, declared, converted, options.seed)
         if source.framework == "jax":
             arrays = as_jax_takes(arrays)
