@@ -16,7 +16,7 @@ from yobx.verification.arguments import as_pairs
 from yobx.verification.boundary import Attempt, one_line
 from yobx.verification.constants import constant_outputs, varied
 from yobx.verification.findings import UNDECIDED
-from yobx.verification.localize import inner_values
+from yobx.verification.inner_comparison import inner_values
 from yobx.verification.phases import PhaseLog
 from yobx.verification.run_comparison import RunComparison
 from yobx.verification.sources import FactorSource, RewrittenSource, WideSource

@@ -10,7 +10,8 @@ from yobx.verification.doubts import PHASE_OF
 from yobx.verification.evidence import BindingRun, CheckResult
 from yobx.verification.findings import RANDOM, UNDECIDED, Outcome, OutputReport
 from yobx.verification.frozen import frozen_sizes
-from yobx.verification.localize import OTHER_FUNCTION, Evidence, localize
+from yobx.verification.inner_comparison import Evidence
+from yobx.verification.localize import localize
 from yobx.verification.phases import PhaseLog
 from yobx.verification.preparation import Prepared
 from yobx.verification.provenance import facts_of
@@ -20,6 +21,7 @@ from yobx.verification.remarks import (
     graph_agrees,
     sizes_looked_at,
 )
+from yobx.verification.verdict64 import OTHER_FUNCTION
 from yobx.words import counted
 
 __all__ = ["check_provenance", "evidence_of", "look_for_first", "tell_of_drawing", "tell_of_graph"]

@@ -1,0 +1,175 @@
+"""Whom a piece of a graph, computed in float64, agrees with: that side is right.
+
+If it agrees with the source, the run time is off; if it agrees with onnxruntime, the converter
+wrote another function.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import helper
+
+from yobx.verification.dtypes import is_float, widen
+from yobx.verification.evidence import Reduction
+from yobx.verification.findings import Localization
+from yobx.verification.provenance import facts_of
+from yobx.verification.reference64 import evaluate
+from yobx.verification.runner import LoadError, RunError, Session
+
+__all__ = [
+    "OTHER_FUNCTION",
+    "ROUNDS",
+    "as_reduction",
+    "describe_origin",
+    "distance",
+    "rounds_alone",
+    "still_fails",
+    "verdict_of",
+]
+
+#: What is wrong where float64 sides with onnxruntime, unless the traced graph does so too.
+OTHER_FUNCTION = "the converted graph is another function"
+
+
+ROUNDS = (
+    "the same nodes, computed in float64, agree with onnxruntime where casts round as written → "
+    "the converted graph casts to a narrower type than the source"
+)
+
+
+def verdict_of(exact: Any, ours: Any, theirs: Any, framework: str) -> tuple[str, str]:
+    """Which side a float64 evaluation of the piece supports.
+
+    Args:
+        exact: What the piece gives in float64, or ``None``.
+        ours: What onnxruntime gives.
+        theirs: What the source gives.
+        framework: Of the source.
+
+    Returns:
+        ``converter``, ``runtime`` or ``undecided``, and why.
+    """
+    if framework == "onnx":  # a ready model, whose source is what it is compared with
+        framework = "the reference"
+    if exact is None or np.shape(exact) != np.shape(ours):
+        return "undecided", "this piece cannot be computed in float64"
+    if not is_float(np.asarray(ours).dtype):
+        same_ours, same_theirs = np.array_equal(exact, ours), np.array_equal(exact, theirs)
+        near, far = (0.0 if same_ours else 1.0), (0.0 if same_theirs else 1.0)
+    else:
+        near, far = distance(exact, ours), distance(exact, theirs)
+    if near < 0.2 * far:
+        return (
+            "converter",
+            f"the same nodes, computed in float64, agree with onnxruntime → {OTHER_FUNCTION}",
+        )
+    if far < 0.2 * near:
+        return (
+            "runtime",
+            f"the same nodes, computed in float64, agree with {framework} → the runtime is off, "
+            "not the converter",
+        )
+    return (
+        "undecided",
+        f"the same nodes, computed in float64, lie between both (onnxruntime {near:.1e}, "
+        f"{framework} {far:.1e} away)",
+    )
+
+
+def rounds_alone(part: onnx.ModelProto, feeds: Mapping[str, Any], ours: Any, theirs: Any) -> bool:
+    """Whether casts of the graph alone explain what the run time gives.
+
+    Args:
+        part: The piece.
+        feeds: Its inputs.
+        ours: What onnxruntime gives.
+        theirs: What the source gives.
+    """
+    exact = evaluate(part, feeds, casts=True)
+    return verdict_of(exact, ours, theirs, "")[0] == "converter"
+
+
+def distance(exact: Any, other: Any) -> float:
+    """Root mean square of the difference of two arrays, infinite where only one is finite.
+
+    Args:
+        exact: The one.
+        other: The other, of the same shape.
+    """
+    with np.errstate(invalid="ignore", over="ignore"):
+        error = np.abs(widen(np.asarray(exact)) - widen(np.asarray(other)))
+    same = (np.asarray(exact) == np.asarray(other)) | (np.isnan(exact) & np.isnan(other))
+    error = np.where(same, 0.0, error)
+    if not np.all(np.isfinite(error)):
+        return float("inf")
+    with np.errstate(over="ignore"):
+        return float(np.sqrt(np.mean(np.square(error)))) if error.size else 0.0
+
+
+def still_fails(
+    part: onnx.ModelProto, feeds: Mapping[str, Any], want: Any, found: Localization
+) -> int:
+    """Number of nodes of the piece if it alone still shows the difference, else 0.
+
+    Args:
+        part: The piece.
+        feeds: Its inputs.
+        want: What the source gives.
+        found: The value that differs, and by how much.
+    """
+    try:
+        got = (
+            Session(part, optimise=False)
+            .run({n: np.asarray(v) for n, v in feeds.items()})
+            .values[found.value]
+        )
+    except (LoadError, RunError):
+        return 0
+    difference = found.difference
+    if difference is None or np.shape(got) != np.shape(want):
+        return 0
+    if not is_float(np.asarray(want).dtype):
+        return len(part.graph.node) if not np.array_equal(got, want) else 0
+    error = distance(want, got)
+    return len(part.graph.node) if error > 0.1 * (difference.rms or 0.0) else 0
+
+
+def as_reduction(
+    part: onnx.ModelProto, feeds: Mapping[str, Any], name: str, want: Any
+) -> Reduction:
+    """A piece that a checker accepts: its output has a type.
+
+    Args:
+        part: The piece; it is changed.
+        feeds: Its inputs.
+        name: Its output.
+        want: What the source gives for it.
+    """
+    array = np.asarray(want)
+    kind = helper.np_dtype_to_tensor_dtype(array.dtype)
+    del part.graph.output[:]
+    part.graph.output.append(helper.make_tensor_value_info(name, kind, [None] * array.ndim))
+    return Reduction(part, dict(feeds), {name: want})
+
+
+def describe_origin(found: Localization, model: onnx.ModelProto, value: str) -> None:
+    """Writes down of what operation, layer and line of the source a value is.
+
+    Args:
+        found: Where it is written.
+        model: The converted model.
+        value: Name of the value.
+    """
+    node = next((n for n in model.graph.node if value in n.output), None)
+    if node is None:
+        return
+    found.op_type = node.op_type
+    facts = facts_of(node)
+    found.source_op = facts.get("op", "")
+    found.source_name = facts.get("name", "")
+    found.layer = facts.get("layer", "")
+    found.user_line = facts.get("line", facts.get("location", ""))
