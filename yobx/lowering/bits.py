@@ -26,7 +26,18 @@ def _distance(g: GraphBuilder, y: str, width: int) -> str:
 def shift_left(
     g: GraphBuilder, x: str, y: str, outputs: list[str] | None = None, name: str | None = None
 ) -> str:
-    """Emit ``x << y`` on the bits of ``x``."""
+    """Emit ``x << y`` on the bits of ``x``.
+
+    Args:
+        g: The builder.
+        x: Integers of any width.
+        y: By how many bits, integers of the dtype of `x` that broadcast with it.
+        outputs: Name of the result.
+        name: Name of the node.
+
+    Returns:
+        The bits, of the dtype of `x`; 0 where `y` is the width or more.
+    """
     dtype = g.get_type(x)
     size = numpy_dtype(dtype).itemsize
     bits = _UNSIGNED[size]
@@ -38,7 +49,18 @@ def shift_left(
 def shift_right(
     g: GraphBuilder, x: str, y: str, outputs: list[str] | None = None, name: str | None = None
 ) -> str:
-    """Emit ``x >> y``; a negative ``x`` is shifted as its complement, which brings ones in."""
+    """Emit ``x >> y``; a negative ``x`` is shifted as its complement, which brings ones in.
+
+    Args:
+        g: The builder.
+        x: Integers of any width.
+        y: By how many bits, integers of the dtype of `x` that broadcast with it.
+        outputs: Name of the result.
+        name: Name of the node.
+
+    Returns:
+        The bits, of the dtype of `x`.
+    """
     dtype = g.get_type(x)
     size = numpy_dtype(dtype).itemsize
     bits = _UNSIGNED[size]
@@ -53,7 +75,12 @@ def shift_right(
 
 
 def population_count(g: GraphBuilder, x: str) -> str:
-    """Return the number of ones among the bits of ``x``, as int64."""
+    """Return the number of ones among the bits of ``x``, as int64.
+
+    Args:
+        g: The builder.
+        x: Integers of any width.
+    """
     bits = _UNSIGNED[numpy_dtype(g.get_type(x)).itemsize]
     value = cast(g, x, bits)
     width = 8 * np.dtype(bits).itemsize

@@ -12,14 +12,26 @@ __all__ = ["depth_to_space", "divided", "space_to_depth", "times"]
 
 
 def times(g: GraphBuilder, size: Dim, factor: int) -> Dim:
-    """Return ``size * factor``."""
+    """Return ``size * factor``.
+
+    Args:
+        g: The builder.
+        size: A number, or the name of one.
+        factor: What it is multiplied by.
+    """
     if isinstance(size, int):
         return size * factor
     return str(g.op.Mul(size, np.array([factor], np.int64)))
 
 
 def divided(g: GraphBuilder, size: Dim, factor: int) -> Dim:
-    """Return ``size // factor`` of a size that is not negative."""
+    """Return ``size // factor`` of a size that is not negative.
+
+    Args:
+        g: The builder.
+        size: A number, or the name of one.
+        factor: What it is divided by.
+    """
     if isinstance(size, int):
         return size // factor
     return str(g.op.Div(size, np.array([factor], np.int64)))
@@ -34,7 +46,19 @@ def depth_to_space(
     outputs: list[str] | None = None,
     name: str | None = None,
 ) -> str:
-    """Emit `(n, h, w, b*b*c)` as `(n, h*b, w*b, c)`, or the same with channels on axis 1."""
+    """Emit `(n, h, w, b*b*c)` as `(n, h*b, w*b, c)`, or the same with channels on axis 1.
+
+    Args:
+        g: The builder.
+        x: Images of any dtype, of rank 4.
+        b: Side of a block.
+        last: Whether channels are the last axis.
+        outputs: Name of the result.
+        name: Name of the node.
+
+    Returns:
+        The image, of the dtype of `x`.
+    """
     n, *rest = (axis_size(g, x, a) for a in range(4))
     height, width, depth = rest if last else (rest[1], rest[2], rest[0])
     channels = divided(g, depth, b * b)
@@ -57,7 +81,19 @@ def space_to_depth(
     outputs: list[str] | None = None,
     name: str | None = None,
 ) -> str:
-    """Emit `(n, h, w, c)` as `(n, h/b, w/b, b*b*c)`, or the same with channels on axis 1."""
+    """Emit `(n, h, w, c)` as `(n, h/b, w/b, b*b*c)`, or the same with channels on axis 1.
+
+    Args:
+        g: The builder.
+        x: Images of any dtype, of rank 4.
+        b: Side of a block.
+        last: Whether channels are the last axis.
+        outputs: Name of the result.
+        name: Name of the node.
+
+    Returns:
+        The image, of the dtype of `x`.
+    """
     n, *rest = (axis_size(g, x, a) for a in range(4))
     height, width, channels = rest if last else (rest[1], rest[2], rest[0])
     low, narrow = divided(g, height, b), divided(g, width, b)

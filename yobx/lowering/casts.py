@@ -19,7 +19,17 @@ FLOAT8 = (TensorType.kFloat8E4M3FN, TensorType.kFloat8E5M2)
 
 
 def cast(g: GraphBuilder, x: str, dtype: Any, outputs: list[str] | None = None) -> str:
-    """Emit a plain ``Cast``, or nothing when the type is right and no output name is asked for."""
+    """Emit a plain ``Cast``, or nothing when the type is right and no output name is asked for.
+
+    Args:
+        g: The builder.
+        x: A value of any dtype.
+        dtype: What is wanted: anything that names an ONNX element type.
+        outputs: Name of the result.
+
+    Returns:
+        The value, of that dtype.
+    """
     wanted = element_type(dtype)
     if outputs is None and g.get_type(x) == wanted:
         return x
@@ -42,6 +52,16 @@ def convert(
 
     onnxruntime's float to unsigned casts are undefined outside the range (TensorFlow's too: it
     differs within one tensor); through int64 they wrap, and what does not fit there is zero.
+
+    Args:
+        g: The builder.
+        x: Numbers or booleans of any shape.
+        dtype: What is wanted: anything that names an ONNX element type.
+        outputs: Name of the result.
+        name: Name of the node.
+
+    Returns:
+        The value, of that dtype.
     """
     source, wanted = g.get_type(x), element_type(dtype)
     if is_float(source) and wanted == DTYPES["uint32"]:

@@ -46,7 +46,17 @@ def to_pairs(value: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 
 def pack(g: GraphBuilder, real: str, imaginary: str, outputs: list[str] | None = None) -> str:
-    """Return pairs of two real tensors that broadcast."""
+    """Return pairs of two real tensors that broadcast.
+
+    Args:
+        g: The builder.
+        real: The real part.
+        imaginary: The imaginary part, of the same dtype.
+        outputs: Name of the result.
+
+    Returns:
+        Pairs `(..., 2)`.
+    """
     both = [g.op.Unsqueeze(x, _LAST) for x in (real, imaginary)]
     shape = g.get_shape(real)
     if shape.has_rank() and shape == g.get_shape(imaginary):
@@ -67,7 +77,16 @@ def conjugate(g: GraphBuilder, x: str, outputs: list[str] | None = None) -> str:
 
 
 def absolute(g: GraphBuilder, x: str, outputs: list[str] | None = None) -> str:
-    """Emit the absolute value, a real tensor; squares neither overflow nor vanish."""
+    """Emit the absolute value, a real tensor; squares neither overflow nor vanish.
+
+    Args:
+        g: The builder.
+        x: Pairs `(..., 2)`.
+        outputs: Name of the result.
+
+    Returns:
+        Lengths `(...)`, of the dtype of the parts.
+    """
     if g.get_type(x) is TensorType.kFloat:
         length = g.op.ReduceL2(cast(g, x, np.float64), _LAST, keepdims=0)
         return cast(g, length, np.float32, outputs=outputs)
@@ -118,7 +137,15 @@ def fft(
 ) -> str:
     """Emit the Fourier transform of pairs over ``axes`` (negative, before the pairs).
 
-    ``kind`` is the type of the source, if that is not the type of ``x``.
+    Args:
+        g: The builder.
+        x: Pairs `(..., 2)`.
+        axes: Axes that are transformed.
+        inverse: Whether the way back is meant, divided by the number of elements.
+        kind: Type of the source, if that is not the type of `x`.
+
+    Returns:
+        Pairs of the shape of `x`.
     """
     kind = g.get_type(x) if kind is None else kind
     sizes = dims(g, x) or [None] * (g.get_rank(x) or 0)

@@ -46,7 +46,15 @@ def _roots(g: GraphBuilder, x: Pair) -> tuple[Pair, Pair]:
 
 
 def arc_sine(g: GraphBuilder, x: Pair) -> Pair:
-    """``asin(x)``."""
+    """``asin(x)``.
+
+    Args:
+        g: The builder.
+        x: Real and imaginary parts, two floats of one dtype.
+
+    Returns:
+        Parts of the results.
+    """
     below, above = _roots(g, x)
     leg, _ = _of_product(g, below, above, conjugate=False)
     _, size = _of_product(g, below, above, conjugate=True)
@@ -56,7 +64,15 @@ def arc_sine(g: GraphBuilder, x: Pair) -> Pair:
 
 
 def arc_cosine(g: GraphBuilder, x: Pair) -> Pair:
-    """``acos(x)``."""
+    """``acos(x)``.
+
+    Args:
+        g: The builder.
+        x: Real and imaginary parts, two floats of one dtype.
+
+    Returns:
+        Parts of the results.
+    """
     below, above = _roots(g, x)
     _, size = _of_product(g, above, below, conjugate=True)
     half = atan2(g, below[0], above[0])
@@ -64,7 +80,15 @@ def arc_cosine(g: GraphBuilder, x: Pair) -> Pair:
 
 
 def arc_hyperbolic_cosine(g: GraphBuilder, x: Pair) -> Pair:
-    """``acosh(x)``."""
+    """``acosh(x)``.
+
+    Args:
+        g: The builder.
+        x: Real and imaginary parts, two floats of one dtype.
+
+    Returns:
+        Parts of the results.
+    """
     a, b = x
     one = const(g, a, 1)
     below = square_root(g, (str(g.op.Sub(a, one)), b))
@@ -75,7 +99,15 @@ def arc_hyperbolic_cosine(g: GraphBuilder, x: Pair) -> Pair:
 
 
 def arc_hyperbolic_tangent(g: GraphBuilder, x: Pair) -> Pair:
-    """``atanh(x)``, odd: its real part by the size of the real part."""
+    """``atanh(x)``, odd: its real part by the size of the real part.
+
+    Args:
+        g: The builder.
+        x: Real and imaginary parts, two floats of one dtype.
+
+    Returns:
+        Parts of the results.
+    """
     a, b = x
     zero, one, two = (const(g, a, value) for value in (0, 1, 2))
     size = g.op.Abs(a)

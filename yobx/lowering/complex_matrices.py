@@ -52,7 +52,12 @@ _ZERO, _ONE = np.array(0.0), np.array(1.0)
 
 
 def embedded(g: GraphBuilder, x: Pair) -> str:
-    """Return the embedding of `(*b, m, n)`, `(*b, 2m, 2n)`."""
+    """Return the embedding of `(*b, m, n)`, `(*b, 2m, 2n)`.
+
+    Args:
+        g: The builder.
+        x: Parts of the matrices, `(*b, m, n)` each.
+    """
     real, imaginary = x
     upper = g.op.Concat(real, g.op.Neg(imaginary), axis=-1)
     return str(g.op.Concat(upper, g.op.Concat(imaginary, real, axis=-1), axis=-2))
@@ -64,7 +69,17 @@ def twice(g: GraphBuilder, n: Size) -> Size:
 
 
 def parts_of(g: GraphBuilder, x: str, m: Size, n: Size) -> Pair:
-    """Return the parts of an embedded `(*b, m, n)`."""
+    """Return the parts of an embedded `(*b, m, n)`.
+
+    Args:
+        g: The builder.
+        x: Embedded matrices `(*b, 2m, 2n)`.
+        m: Number of rows of the complex matrix.
+        n: Number of its columns.
+
+    Returns:
+        Real and imaginary part, `(*b, m, n)` each.
+    """
     left = g.op.Slice(x, np.array([0]), join_dims(g, [n]), _LAST)
     bounds = [np.array([0]), *(join_dims(g, [size]) for size in (m, twice(g, m)))]
     real, imaginary = (g.op.Slice(left, bounds[k], bounds[k + 1], _BEFORE) for k in (0, 1))
@@ -171,6 +186,13 @@ def complex_lu(
     """Return both factors in one matrix, and what :func:`~.factorise.lu` says besides.
 
     A pivot is the largest by the sum of the sizes of its parts, or by its own size (Eigen).
+
+    Args:
+        g: The builder.
+        a: Parts of the matrices, `(*b, m, n)` each, float64.
+        m: Number of rows.
+        n: Number of columns.
+        by_modulus: Whether a pivot is the largest by its own size.
     """
     rows, columns = numbered(g, m), numbered(g, n)
     upright = upright_numbers(g, rows)
@@ -292,7 +314,15 @@ def _reflected(b: GraphBuilder, a: Pair, vector: Pair, tau: Pair, *, mask: Any) 
 def complex_householder_product(
     g: GraphBuilder, vectors: Pair, taus: Pair, sizes: tuple[Size, Size], count: Size
 ) -> Pair:
-    """Return the product of ``count`` reflections, its first columns, `(*b, *sizes)`."""
+    """Return the product of ``count`` reflections, its first columns, `(*b, *sizes)`.
+
+    Args:
+        g: The builder.
+        vectors: Parts of the vectors, a column each, `(*b, m, n)`.
+        taus: Parts of their factors, `(*b, count)`.
+        sizes: Rows and columns of the result.
+        count: Number of reflections.
+    """
     rows, last = numbered(g, sizes[0]), size_less_one(g, count)
 
     def turn(b: GraphBuilder, i: str, states: list[str]) -> tuple[list[str], list[str]]:

@@ -46,14 +46,32 @@ _HUGE = {1: 80.0, 11: 700.0}
 
 
 def multiply(g: GraphBuilder, x: Pair, y: Pair) -> Pair:
-    """``x * y``."""
+    """``x * y``.
+
+    Args:
+        g: The builder.
+        x: Real and imaginary parts, two floats of one dtype.
+        y: The same, of shapes that broadcast.
+
+    Returns:
+        Parts of the results.
+    """
     (a, b), (c, d) = x, y
     real = g.op.Sub(g.op.Mul(a, c), g.op.Mul(b, d))
     return str(real), str(g.op.Add(g.op.Mul(a, d), g.op.Mul(b, c)))
 
 
 def divide(g: GraphBuilder, x: Pair, y: Pair) -> Pair:
-    """``x / y``, both scaled by the larger part of ``y``."""
+    """``x / y``, both scaled by the larger part of ``y``.
+
+    Args:
+        g: The builder.
+        x: Real and imaginary parts, two floats of one dtype.
+        y: The same, of shapes that broadcast.
+
+    Returns:
+        Parts of the results.
+    """
     scale = g.op.Max(g.op.Abs(y[0]), g.op.Abs(y[1]))
     a, b, c, d = (str(g.op.Div(part, scale)) for part in (*x, *y))
     size = g.op.Add(g.op.Mul(c, c), g.op.Mul(d, d))
@@ -63,7 +81,15 @@ def divide(g: GraphBuilder, x: Pair, y: Pair) -> Pair:
 
 
 def absolute(g: GraphBuilder, x: Pair) -> str:
-    """Length of the vector ``x``."""
+    """Length of the vector ``x``.
+
+    Args:
+        g: The builder.
+        x: Real and imaginary parts, two floats of one dtype.
+
+    Returns:
+        Floats of the dtype of the parts.
+    """
     a, b = (g.op.Abs(part) for part in x)
     big, small = g.op.Max(a, b), g.op.Min(a, b)
     is_plain = g.op.And(g.op.Greater(big, const(g, a, 0)), g.op.Not(g.op.IsInf(big)))
@@ -73,7 +99,15 @@ def absolute(g: GraphBuilder, x: Pair) -> str:
 
 
 def sign(g: GraphBuilder, x: Pair) -> Pair:
-    """``x / abs(x)``, 0 for 0."""
+    """``x / abs(x)``, 0 for 0.
+
+    Args:
+        g: The builder.
+        x: Real and imaginary parts, two floats of one dtype.
+
+    Returns:
+        Parts of the results.
+    """
     length = absolute(g, x)
     is_zero = g.op.Equal(length, const(g, length, 0))
     safe = g.op.Where(is_zero, const(g, length, 1), length)
@@ -86,7 +120,16 @@ def logarithm(g: GraphBuilder, x: Pair, angle: Angle) -> Pair:
 
 
 def log_one_plus(g: GraphBuilder, x: Pair, angle: Angle) -> Pair:
-    """``log(1 + x)``, exact for small ``x``."""
+    """``log(1 + x)``, exact for small ``x``.
+
+    Args:
+        g: The builder.
+        x: Real and imaginary parts, two floats of one dtype.
+        angle: Writes the angle of a vector, from its second part and its first.
+
+    Returns:
+        Parts of the results.
+    """
     a, b = x
     one = const(g, a, 1)
     shifted = str(g.op.Add(a, one))
@@ -98,7 +141,15 @@ def log_one_plus(g: GraphBuilder, x: Pair, angle: Angle) -> Pair:
 
 
 def exponential(g: GraphBuilder, x: Pair) -> Pair:
-    """``exp(x)``; of a real number it is real, and of infinite ones as in C."""
+    """``exp(x)``; of a real number it is real, and of infinite ones as in C.
+
+    Args:
+        g: The builder.
+        x: Real and imaginary parts, two floats of one dtype.
+
+    Returns:
+        Parts of the results.
+    """
     a, b = x
     size, zero = g.op.Exp(a), const(g, a, 0)
     across, up = (g.op.Mul(size, f(b)) for f in (g.op.Cos, g.op.Sin))
@@ -110,7 +161,15 @@ def exponential(g: GraphBuilder, x: Pair) -> Pair:
 
 
 def exponential_minus_one(g: GraphBuilder, x: Pair) -> Pair:
-    """``exp(x) - 1``."""
+    """``exp(x) - 1``.
+
+    Args:
+        g: The builder.
+        x: Real and imaginary parts, two floats of one dtype.
+
+    Returns:
+        Parts of the results.
+    """
     a, b = x
     half = g.op.Sin(g.op.Mul(b, const(g, b, 0.5)))
     versine = g.op.Mul(g.op.Mul(half, half), const(g, b, 2))  # 1 - cos(b)
@@ -120,7 +179,15 @@ def exponential_minus_one(g: GraphBuilder, x: Pair) -> Pair:
 
 
 def square_root(g: GraphBuilder, x: Pair) -> Pair:
-    """``sqrt(x)``, with the cut along the negative real axis."""
+    """``sqrt(x)``, with the cut along the negative real axis.
+
+    Args:
+        g: The builder.
+        x: Real and imaginary parts, two floats of one dtype.
+
+    Returns:
+        Parts of the results.
+    """
     a, b = x
     zero = const(g, a, 0)
     half = const(g, a, 0.5)
@@ -142,14 +209,30 @@ def square_root(g: GraphBuilder, x: Pair) -> Pair:
 
 
 def reciprocal_square_root(g: GraphBuilder, x: Pair) -> Pair:
-    """``1 / sqrt(x)``."""
+    """``1 / sqrt(x)``.
+
+    Args:
+        g: The builder.
+        x: Real and imaginary parts, two floats of one dtype.
+
+    Returns:
+        Parts of the results.
+    """
     root = square_root(g, x)
     one = g.make_initializer(None, const(g, x[0], 1))
     return divide(g, (one, g.make_initializer(None, const(g, x[0], 0))), root)
 
 
 def logistic(g: GraphBuilder, x: Pair) -> Pair:
-    """``1 / (1 + exp(-x))``, on the left ``exp(x) / (1 + exp(x))``: neither overflows."""
+    """``1 / (1 + exp(-x))``, on the left ``exp(x) / (1 + exp(x))``: neither overflows.
+
+    Args:
+        g: The builder.
+        x: Real and imaginary parts, two floats of one dtype.
+
+    Returns:
+        Parts of the results.
+    """
     one, zero = const(g, x[0], 1), const(g, x[0], 0)
     is_left = g.op.Less(x[0], zero)
     down = [str(g.op.Where(is_left, part, g.op.Neg(part))) for part in x]
@@ -179,14 +262,30 @@ def _turned(g: GraphBuilder, wave: str, size: str, more: str) -> str:
 
 
 def sine(g: GraphBuilder, x: Pair) -> Pair:
-    """``sin(x)``."""
+    """``sin(x)``.
+
+    Args:
+        g: The builder.
+        x: Real and imaginary parts, two floats of one dtype.
+
+    Returns:
+        Parts of the results.
+    """
     a, b = x
     cosh, sinh, more = _grown(g, b)
     return _turned(g, g.op.Sin(a), cosh, more), _turned(g, g.op.Cos(a), sinh, more)
 
 
 def cosine(g: GraphBuilder, x: Pair) -> Pair:
-    """``cos(x)``."""
+    """``cos(x)``.
+
+    Args:
+        g: The builder.
+        x: Real and imaginary parts, two floats of one dtype.
+
+    Returns:
+        Parts of the results.
+    """
     a, b = x
     cosh, sinh, more = _grown(g, b)
     imaginary = g.op.Neg(_turned(g, g.op.Sin(a), sinh, more))
@@ -200,14 +299,30 @@ def hyperbolic_sine(g: GraphBuilder, x: Pair) -> Pair:
 
 
 def hyperbolic_cosine(g: GraphBuilder, x: Pair) -> Pair:
-    """``cosh(x)``, which is ``cos(i x)``."""
+    """``cosh(x)``, which is ``cos(i x)``.
+
+    Args:
+        g: The builder.
+        x: Real and imaginary parts, two floats of one dtype.
+
+    Returns:
+        Parts of the results.
+    """
     a, b = x
     cosh, sinh, more = _grown(g, a)
     return _turned(g, g.op.Cos(b), cosh, more), _turned(g, g.op.Sin(b), sinh, more)
 
 
 def hyperbolic_tangent(g: GraphBuilder, x: Pair) -> Pair:
-    """``tanh(x)``."""
+    """``tanh(x)``.
+
+    Args:
+        g: The builder.
+        x: Real and imaginary parts, two floats of one dtype.
+
+    Returns:
+        Parts of the results.
+    """
     a, b = x
     limit, zero = _SATURATED[int(g.get_type(a))], const(g, a, 0)
     bounded = g.op.Clip(a, const(g, a, -limit), const(g, a, limit))
@@ -231,7 +346,17 @@ def tangent(g: GraphBuilder, x: Pair) -> Pair:
 
 
 def power(g: GraphBuilder, x: Pair, y: Pair, angle: Angle) -> Pair:
-    """``x ** y``; 0 to the power 0 is 1, and 0 to any other power 0."""
+    """``x ** y``; 0 to the power 0 is 1, and 0 to any other power 0.
+
+    Args:
+        g: The builder.
+        x: Real and imaginary parts, two floats of one dtype.
+        y: The exponents, parts of shapes that broadcast.
+        angle: Writes the angle of a vector, from its second part and its first.
+
+    Returns:
+        Parts of the results.
+    """
     length = absolute(g, x)
     zero, one = const(g, length, 0), const(g, length, 1)
     is_zero = g.op.Equal(length, zero)

@@ -58,7 +58,13 @@ def zero_like(g: GraphBuilder, x: str) -> np.ndarray[Any, Any]:
 
 
 def row_minus_column(g: GraphBuilder, rows: str, columns: str) -> str:
-    """Return the int64 matrix ``column - row`` for sizes given as int64 scalars."""
+    """Return the int64 matrix ``column - row`` for sizes given as int64 scalars.
+
+    Args:
+        g: The builder.
+        rows: Number of rows.
+        columns: Number of columns.
+    """
     down = g.op.Unsqueeze(g.op.Range(_ZERO, rows, _ONE), np.array([1], np.int64))
     across = g.op.Unsqueeze(g.op.Range(_ZERO, columns, _ONE), np.array([0], np.int64))
     return str(g.op.Sub(across, down))
@@ -70,7 +76,12 @@ def band_mask(g: GraphBuilder, distance: str, low: Any, high: Any) -> str:
 
 
 def embed_diagonal(g: GraphBuilder, x: str) -> str:
-    """Return `(..., n)` as the diagonals of `(..., n, n)`."""
+    """Return `(..., n)` as the diagonals of `(..., n, n)`.
+
+    Args:
+        g: The builder.
+        x: Elements of any dtype.
+    """
     size = g.op.Squeeze(g.op.Shape(x, start=-1))
     on_diagonal = g.op.Equal(row_minus_column(g, size, size), _ZERO)
     wide = g.op.Unsqueeze(x, np.array([-1], np.int64))

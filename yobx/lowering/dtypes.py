@@ -61,7 +61,12 @@ def is_integer(dtype: int) -> bool:
 
 
 def extreme(dtype: TensorType, *, largest: bool) -> npt.NDArray[Any]:
-    """Return the largest or the smallest element of a type, a scalar; of floats an infinity."""
+    """Return the largest or the smallest element of a type, a scalar; of floats an infinity.
+
+    Args:
+        dtype: The type, one of numbers.
+        largest: Whether the largest one is meant.
+    """
     kind = numpy_dtype(dtype)
     if is_float(dtype):
         return np.array(np.inf if largest else -np.inf, kind)

@@ -79,7 +79,12 @@ def column_of(g: GraphBuilder, a: str, j: str) -> str:
 
 
 def numbered(g: GraphBuilder, size: Size) -> Any:
-    """Return 0, 1, ... ``size - 1``: an array if that is known."""
+    """Return 0, 1, ... ``size - 1``: an array if that is known.
+
+    Args:
+        g: The builder.
+        size: The number of numbers.
+    """
     if isinstance(size, int):
         return np.arange(size)
     return str(g.op.Range(np.array(0), size, np.array(1)))
@@ -91,7 +96,13 @@ def upright_numbers(g: GraphBuilder, numbers: Any) -> Any:
 
 
 def least_size(g: GraphBuilder, m: Size, n: Size) -> Size:
-    """Return the smaller of two sizes."""
+    """Return the smaller of two sizes.
+
+    Args:
+        g: The builder.
+        m: One size.
+        n: The other one.
+    """
     if isinstance(m, int) and isinstance(n, int):
         return min(m, n)
     return str(g.op.Min(*(np.array(size) if isinstance(size, int) else size for size in (m, n))))
@@ -116,14 +127,25 @@ def identity_matrix(g: GraphBuilder, sizes: tuple[Size, Size], zero: np.ndarray[
 
 
 def on_diagonal(g: GraphBuilder, n: Size) -> Any:
-    """Return where the diagonal of a square matrix is: an array if its size is known."""
+    """Return where the diagonal of a square matrix is: an array if its size is known.
+
+    Args:
+        g: The builder.
+        n: Number of rows.
+    """
     rows = numbered(g, n)
     upright = upright_numbers(g, rows)
     return rows == upright if isinstance(rows, np.ndarray) else g.op.Equal(rows, upright)
 
 
 def strict_triangle(g: GraphBuilder, n: Size, *, lower: bool) -> Any:
-    """Return where a square matrix is below its diagonal, or above it."""
+    """Return where a square matrix is below its diagonal, or above it.
+
+    Args:
+        g: The builder.
+        n: Number of rows.
+        lower: Whether the part below the diagonal is meant.
+    """
     rows = numbered(g, n)
     upright = upright_numbers(g, rows)
     large, small = (upright, rows) if lower else (rows, upright)
@@ -156,6 +178,12 @@ def of_batch(g: GraphBuilder, a: str, rows: str, count: Size) -> str:
     """Stacked vectors `(count, *b)` of turns over `(*b, m, n)` as `(*b, count)`.
 
     A loop without a turn has no batch to tell of, so it is given where sizes are symbolic.
+
+    Args:
+        g: The builder.
+        a: The matrices `(*b, m, n)`.
+        rows: What the turns made, `(count, *b)`.
+        count: Number of turns.
     """
     x = stacked_last(g, rows)
     before = (g.get_rank(a) or 2) - 2
@@ -293,6 +321,12 @@ def swap_rows(b: GraphBuilder, a: str, j: str, place: str, rows: Any) -> str:
 
 def householder(g: GraphBuilder, a: str, m: Size, n: Size) -> tuple[str, str]:
     """Emit a QR factorisation of `(*b, m, n)`.
+
+    Args:
+        g: The builder.
+        a: The matrices, float64.
+        m: Number of rows.
+        n: Number of columns.
 
     Returns:
         R with the Householder vectors below its diagonal, `(*b, m, n)`, and their factors,

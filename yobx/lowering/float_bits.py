@@ -33,7 +33,12 @@ def unsigned(dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 
 def can_reread(g: GraphBuilder, dtype: np.dtype[Any]) -> bool:
-    """Whether the bits of floats can be had as they are, those of NaN too."""
+    """Whether the bits of floats can be had as they are, those of NaN too.
+
+    Args:
+        g: The builder.
+        dtype: Dtype of the floats.
+    """
     opset = g.opset("")
     return schema_of("BitCast", opset) is not None and has_kernel(
         "BitCast", opset, tensor_type(dtype)
@@ -62,7 +67,15 @@ def total_order(g: GraphBuilder, x: str, dtype: np.dtype[Any]) -> str:
 
 
 def is_negative(g: GraphBuilder, x: str) -> str:
-    """Emit whether the sign bit of floats is set, as it is for -0.0; a NaN counts as positive."""
+    """Emit whether the sign bit of floats is set, as it is for -0.0; a NaN counts as positive.
+
+    Args:
+        g: The builder.
+        x: Floats of any shape.
+
+    Returns:
+        Booleans of the shape of `x`.
+    """
     emit = legal(g)
     kind = numpy_dtype(g.get_type(x))
     zero, one = np.array(0, kind), np.array(1, kind)

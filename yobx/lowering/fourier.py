@@ -132,6 +132,14 @@ def of_real(g: GraphBuilder, x: str, sizes: Sequence[Dim]) -> str:
     Those are the elements that mirror themselves: the first and that of half the length. The
     frameworks give them an imaginary part of exactly 0, and do not read it on the way back; a tiny
     one turns the angle of a negative number by a whole turn.
+
+    Args:
+        g: The builder.
+        x: Pairs: the half of the last transformed axis that is not mirrored.
+        sizes: Lengths of the transformed axes, of the real tensor.
+
+    Returns:
+        Pairs of the shape of `x`.
     """
     masks = [_own_mirror(g, size, i, len(sizes)) for i, size in enumerate(sizes)]
     mask = masks[-1]

@@ -27,6 +27,17 @@ def gather(
     """Emit ``Gather``, written otherwise for strings.
 
     onnxruntime's Gather of strings copies the first element of each slice only.
+
+    Args:
+        g: The builder.
+        x: Elements of any dtype.
+        index: Where to take them from: an integer, an array, or a name.
+        axis: The axis that is taken from.
+        outputs: Name of the result.
+        name: Name of the node.
+
+    Returns:
+        The elements, of the dtype of `x`.
     """
     if g.get_type(x) != DTYPES["string"] or g.get_rank(x) in (None, 1):
         return str(g.op.Gather(x, index, axis=axis, outputs=outputs, name=name))

@@ -90,7 +90,18 @@ def _count(g: GraphBuilder, x: str, axes: Any) -> int | None:
 def integer_mean(
     g: GraphBuilder, x: str, axes: Any, *, keepdims: bool, outputs: list[str] | None = None
 ) -> str:
-    """Emit the sum in 64 bits divided by the count and truncated; of nothing, zero."""
+    """Emit the sum in 64 bits divided by the count and truncated; of nothing, zero.
+
+    Args:
+        g: The builder.
+        x: Integers of any width.
+        axes: The axes that are summed over.
+        keepdims: Whether they stay, of size 1.
+        outputs: Name of the result.
+
+    Returns:
+        Integers of the dtype of `x`.
+    """
     dtype = g.get_type(x)
     if dtype != DTYPES["uint64"]:
         x = cast(g, x, np.int64)

@@ -48,7 +48,18 @@ def _quotient(g: GraphBuilder, x: str, y: str) -> str:
 def truncate_divide(
     g: GraphBuilder, x: str, y: str, outputs: list[str] | None = None, name: str | None = None
 ) -> str:
-    """Emit ``x / y`` rounded towards zero; integers of any width, or floats."""
+    """Emit ``x / y`` rounded towards zero; integers of any width, or floats.
+
+    Args:
+        g: The builder.
+        x: Integers of any width, or floats.
+        y: Numbers of the dtype of `x` that broadcast with it.
+        outputs: Name of the result.
+        name: Name of the node.
+
+    Returns:
+        Quotients of the dtype of `x`.
+    """
     dtype = g.get_type(x)
     if is_float(dtype):
         quotient = _quotient(g, x, y)
@@ -67,7 +78,18 @@ def truncate_divide(
 def floor_divide(
     g: GraphBuilder, x: str, y: str, outputs: list[str] | None = None, name: str | None = None
 ) -> str:
-    """Emit ``x // y``: the quotient rounded towards minus infinity."""
+    """Emit ``x // y``: the quotient rounded towards minus infinity.
+
+    Args:
+        g: The builder.
+        x: Integers of any width, or floats.
+        y: Numbers of the dtype of `x` that broadcast with it.
+        outputs: Name of the result.
+        name: Name of the node.
+
+    Returns:
+        Quotients of the dtype of `x`.
+    """
     dtype = g.get_type(x)
     if is_float(dtype):
         quotient = _quotient(g, x, y)
@@ -125,7 +147,18 @@ def _floor_divide_size(
 def floor_modulo(
     g: GraphBuilder, x: str, y: str, outputs: list[str] | None = None, name: str | None = None
 ) -> str:
-    """Emit ``x - floor(x / y) * y``: a remainder with the sign of ``y``."""
+    """Emit ``x - floor(x / y) * y``: a remainder with the sign of ``y``.
+
+    Args:
+        g: The builder.
+        x: Integers of any width, or floats.
+        y: Numbers of the dtype of `x` that broadcast with it.
+        outputs: Name of the result.
+        name: Name of the node.
+
+    Returns:
+        Remainders of the dtype of `x`.
+    """
     dtype = g.get_type(x)
     if not is_float(dtype):
         x, divisor, _ = _safe_operands(g, x, y)
@@ -142,7 +175,18 @@ def floor_modulo(
 def truncate_modulo(
     g: GraphBuilder, x: str, y: str, outputs: list[str] | None = None, name: str | None = None
 ) -> str:
-    """Emit the remainder with the sign of ``x``, as C has it."""
+    """Emit the remainder with the sign of ``x``, as C has it.
+
+    Args:
+        g: The builder.
+        x: Integers of any width, or floats.
+        y: Numbers of the dtype of `x` that broadcast with it.
+        outputs: Name of the result.
+        name: Name of the node.
+
+    Returns:
+        Remainders of the dtype of `x`.
+    """
     if not is_float(g.get_type(x)):
         x, y, _ = _safe_operands(g, x, y)
     return str(_modulo(g, x, y, outputs, name))
@@ -163,6 +207,16 @@ def integer_power(
     """Emit ``x ** y`` by repeated squaring, so that an overflow wraps around.
 
     onnxruntime's ``Pow`` of integers goes through float64. Exponents are not negative.
+
+    Args:
+        g: The builder.
+        x: Integers of any width.
+        y: Exponents of the dtype of `x` that broadcast with it.
+        outputs: Name of the result.
+        name: Name of the node.
+
+    Returns:
+        Powers of the dtype of `x`.
     """
     dtype = g.get_type(x)
     exponent = g.get_constant(y)

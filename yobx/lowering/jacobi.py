@@ -101,7 +101,16 @@ def _rotation(g: GraphBuilder, turn: str, gram: str, plan: Tournament) -> str:
 
 
 def identities(g: GraphBuilder, x: str, n: Size) -> str:
-    """Unit matrices of size ``n`` for the batch axes of ``x``."""
+    """Unit matrices of size ``n`` for the batch axes of ``x``.
+
+    Args:
+        g: The builder.
+        x: Matrices `(*b, p, q)`, float64.
+        n: Number of rows of a unit matrix.
+
+    Returns:
+        Matrices `(*b, n, n)`, float64.
+    """
     rank = g.get_rank(x) or 2
     if isinstance(n, int):
         unit: Any = np.eye(n)
@@ -125,7 +134,16 @@ def any_of(g: GraphBuilder, x: str) -> str:
 
 
 def in_order(g: GraphBuilder, values: str, *, largest: bool) -> tuple[str, str]:
-    """Elements along the last axis sorted, and where they came from."""
+    """Elements along the last axis sorted, and where they came from.
+
+    Args:
+        g: The builder.
+        values: Numbers `(..., n)`.
+        largest: Whether the largest comes first, else the smallest.
+
+    Returns:
+        Elements `(..., n)` and their places, int64.
+    """
     n = g.get_shape(values).dims()[-1]
     count = np.array([n.as_int()]) if n.is_int() else g.op.Shape(values, start=-1)
     made = g.op.TopK(values, count, axis=-1, largest=int(largest), outputs=2)
@@ -139,7 +157,16 @@ def picked_columns(g: GraphBuilder, matrix: str, order: str) -> str:
 
 
 def has_more(b: GraphBuilder, matrix: str, outside: Any) -> str:
-    """Whether a symmetric matrix is not diagonal yet, up to rounding."""
+    """Whether a symmetric matrix is not diagonal yet, up to rounding.
+
+    Args:
+        b: The builder of the loop.
+        matrix: Matrices `(*b, n, n)`, float64.
+        outside: 1 off the diagonal, 0 on it.
+
+    Returns:
+        A boolean `()`.
+    """
     sizes = b.op.Abs(matrix)
     rest = largest_of(b, b.op.Mul(sizes, outside))
     limit = b.op.Mul(largest_of(b, sizes), np.array(_EPSILON))
@@ -147,7 +174,18 @@ def has_more(b: GraphBuilder, matrix: str, outside: Any) -> str:
 
 
 def has_slanted(b: GraphBuilder, gram: str, unit: Any, outside: Any, n: Size) -> str:
-    """Whether columns with these inner products are not orthogonal yet, up to rounding."""
+    """Whether columns with these inner products are not orthogonal yet, up to rounding.
+
+    Args:
+        b: The builder of the loop.
+        gram: Inner products `(*b, n, n)`, float64.
+        unit: The unit matrix.
+        outside: 1 off the diagonal, 0 on it.
+        n: Number of columns.
+
+    Returns:
+        A boolean `()`.
+    """
     count: Any = np.array(float(n)) if isinstance(n, int) else cast(b, n, np.float64)
     lengths = b.op.ReduceSum(b.op.Mul(gram, unit), LAST, keepdims=1)
     product = b.op.Mul(lengths, matrix_transpose(b, lengths))
@@ -238,7 +276,16 @@ def _svd_of_any_shape(
 
 
 def sorted_sizes(g: GraphBuilder, m: Size, n: Size) -> tuple[str, str, str]:
-    """Whether ``m`` is less than ``n``, the larger and the smaller one."""
+    """Whether ``m`` is less than ``n``, the larger and the smaller one.
+
+    Args:
+        g: The builder.
+        m: Number of rows.
+        n: Number of columns.
+
+    Returns:
+        A boolean and two int64, all of shape `()`.
+    """
     rows, columns = (np.array(size) if isinstance(size, int) else size for size in (m, n))
     return (
         str(g.op.Less(rows, columns)),
@@ -250,7 +297,17 @@ def sorted_sizes(g: GraphBuilder, m: Size, n: Size) -> tuple[str, str, str]:
 def either(
     g: GraphBuilder, condition: str, write: Callable[[GraphBuilder], str], otherwise: str
 ) -> str:
-    """What is written if the condition holds, else a value that is there."""
+    """What is written if the condition holds, else a value that is there.
+
+    Args:
+        g: The builder.
+        condition: A boolean `()`.
+        write: Writes the value into the builder of the branch that it is given.
+        otherwise: The value that is there.
+
+    Returns:
+        The value.
+    """
     branches = []
     for write_one in (write, lambda b: str(b.op.Identity(otherwise))):
         branch = g.subgraph(g.unique_name("branch"), inputs=[])

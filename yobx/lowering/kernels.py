@@ -41,7 +41,12 @@ def kernel_table() -> dict[str, Any]:
 
 @lru_cache(maxsize=4096)
 def schema_of(op_type: str, opset: int) -> Any:
-    """Return the schema that ``op_type`` resolves to, or ``None`` if this opset lacks it."""
+    """Return the schema that ``op_type`` resolves to, or ``None`` if this opset lacks it.
+
+    Args:
+        op_type: Name of an operator of the standard domain.
+        opset: Opset of the model.
+    """
     try:
         return defs.get_schema(op_type, opset, "")
     except defs.SchemaError:
@@ -51,6 +56,11 @@ def schema_of(op_type: str, opset: int) -> Any:
 @lru_cache(maxsize=4096)
 def kernel_dtypes(op_type: str, opset: int, variable: str) -> frozenset[str] | None:
     """Return the dtypes that run for a type variable of an operator.
+
+    Args:
+        op_type: Name of an operator of the standard domain.
+        opset: Opset of the model.
+        variable: Type variable of the operator, as its schema names it.
 
     Returns:
         The names, or ``None`` when the table says nothing about this operator or variable.
@@ -62,14 +72,28 @@ def kernel_dtypes(op_type: str, opset: int, variable: str) -> frozenset[str] | N
 
 
 def newer_opset(op_type: str, opset: int, variable: str, dtype: str) -> int | None:
-    """Return the first opset after ``opset`` whose operator runs a dtype, if there is one."""
+    """Return the first opset after ``opset`` whose operator runs a dtype, if there is one.
+
+    Args:
+        op_type: Name of an operator of the standard domain.
+        opset: Opset of the model.
+        variable: Type variable of the operator, as its schema names it.
+        dtype: Name of the dtype.
+    """
     rows = kernel_table()["kernels"].get(op_type, {})
     newer = [int(o) for o in rows if int(o) > opset and dtype in rows[o].get(variable, ())]
     return min(newer, default=None)
 
 
 def has_kernel(op_type: str, opset: int, dtype: int, variable: str | None = None) -> bool:
-    """Tell whether onnxruntime runs ``op_type`` with ``dtype`` for its first input's type."""
+    """Tell whether onnxruntime runs ``op_type`` with ``dtype`` for its first input's type.
+
+    Args:
+        op_type: Name of an operator of the standard domain.
+        opset: Opset of the model.
+        dtype: Number of the ONNX element type.
+        variable: Another type variable to ask about.
+    """
     schema = schema_of(op_type, opset)
     if schema is None:
         return False

@@ -14,7 +14,17 @@ __all__ = ["channels_first", "channels_last", "matrix_transpose", "permuted"]
 
 
 def channels_first(g: GraphBuilder, x: str, rank: int, last: bool = True) -> str:
-    """Return `(n, *s, c)` as `(n, c, *s)`; ``x`` itself if its channels are not ``last``."""
+    """Return `(n, *s, c)` as `(n, c, *s)`; ``x`` itself if its channels are not ``last``.
+
+    Args:
+        g: The builder.
+        x: A tensor of any dtype.
+        rank: Its rank.
+        last: Whether its channels are last.
+
+    Returns:
+        The tensor, of the dtype of `x`.
+    """
     if not last:
         return x
     return str(g.op.Transpose(x, perm=[0, rank - 1, *range(1, rank - 1)]))

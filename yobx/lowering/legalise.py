@@ -50,7 +50,14 @@ _BIAS = np.array(-(2**63), dtype=np.int64)
 
 @lru_cache(maxsize=4096)
 def widened(op_type: str, opset: int, variable: str, dtype: str) -> str | None:
-    """Return the dtype to compute in: ``dtype`` if it has a kernel, ``None`` if none fits."""
+    """Return the dtype to compute in: ``dtype`` if it has a kernel, ``None`` if none fits.
+
+    Args:
+        op_type: Name of an operator of the standard domain.
+        opset: Opset of the model.
+        variable: Type variable of the operator, as its schema names it.
+        dtype: Name of the dtype that is met.
+    """
     names = kernel_dtypes(op_type, opset, variable)
     if names is None or not dtype or dtype in names:
         return dtype

@@ -47,7 +47,14 @@ def _item_dims(g: GraphBuilder, item: str) -> list[Dim]:
 
 
 def grow(g: GraphBuilder, items: str, dims: Sequence[Dim], *, shaped: Shaped) -> str:
-    """Return the list with elements of shape ``dims``; new places hold zeros."""
+    """Return the list with elements of shape ``dims``; new places hold zeros.
+
+    Args:
+        g: The builder.
+        items: The list, `(length, *dims)`.
+        dims: Shape of an element.
+        shaped: Whether its elements have their shape.
+    """
     rank = g.get_rank(items)
     if rank is None:
         return _grow_whole(g, items, dims, shaped)
@@ -151,7 +158,16 @@ def get_item(g: GraphBuilder, items: str, index: str, outputs: list[str] | None 
 def set_item(
     g: GraphBuilder, items: str, index: str, item: str, *, shaped: Shaped, lengthen: bool = False
 ) -> str:
-    """Return the list with element ``index`` replaced, which ``lengthen`` makes room for."""
+    """Return the list with element ``index`` replaced, which ``lengthen`` makes room for.
+
+    Args:
+        g: The builder.
+        items: The list, `(length, *dims)`.
+        index: Where, an int64 scalar.
+        item: The element, `(*dims)`.
+        shaped: Whether its elements have their shape.
+        lengthen: Whether the list may be too short.
+    """
     filled = grow(g, items, _item_dims(g, item), shaped=shaped)
     place = g.op.Reshape(to_int64(g, index), np.array([1, 1], np.int64))
     if lengthen:
@@ -170,7 +186,14 @@ def _lengthen(g: GraphBuilder, items: str, place: str) -> str:
 
 
 def append(g: GraphBuilder, items: str, item: str, *, shaped: Shaped) -> str:
-    """Return the list with one more element at its end."""
+    """Return the list with one more element at its end.
+
+    Args:
+        g: The builder.
+        items: The list, `(length, *dims)`.
+        item: The element, `(*dims)`.
+        shaped: Whether its elements have their shape.
+    """
     dims = _item_dims(g, item)
     filled = grow(g, items, dims, shaped=shaped)
     filled = _checked(g, filled, _dims_of(g, item), dims)
@@ -178,7 +201,15 @@ def append(g: GraphBuilder, items: str, item: str, *, shaped: Shaped) -> str:
 
 
 def fill_range(g: GraphBuilder, items: str, start: Dim, values: str, *, shaped: Shaped) -> str:
-    """Return the list with the elements from ``start`` on replaced by the rows of ``values``."""
+    """Return the list with the elements from ``start`` on replaced by the rows of ``values``.
+
+    Args:
+        g: The builder.
+        items: The list, `(length, *dims)`.
+        start: Number of the first element that is replaced.
+        values: The new elements, `(count, *dims)`.
+        shaped: Whether its elements have their shape.
+    """
     length, rows = g.get_shape(items), g.get_shape(values)
     whole = length.has_rank() and rows.has_rank() and length[0] == rows[0]
     if whole and isinstance(start, int) and start == 0:

@@ -53,6 +53,12 @@ def same_pads(
     """Return (begin, end) of each axis for "SAME": ``ceil(size / stride)`` windows, odd pad last.
 
     A stride of 1 needs no size. Otherwise a dynamic size gives names of int64 tensors `(1,)`.
+
+    Args:
+        g: The builder.
+        x: The tensor that windows move over.
+        axes: The axes that they move along.
+        window: Sizes, strides and dilations, one of each for an axis.
     """
     pairs: list[tuple[Dim, Dim]] = []
     for axis, stride, reach in zip(axes, window.strides, window.reach, strict=True):
@@ -88,7 +94,18 @@ def pad_spatial(
     pairs: Sequence[tuple[Dim, Dim]],
     value: npt.ArrayLike | None = None,
 ) -> str:
-    """Emit a ``Pad`` of ``axes`` with ``value`` (zero by default), or nothing if there is none."""
+    """Emit a ``Pad`` of ``axes`` with ``value`` (zero by default), or nothing if there is none.
+
+    Args:
+        g: The builder.
+        x: A tensor of any dtype.
+        axes: The axes that are padded.
+        pairs: How much at the begin and at the end of each: numbers, or names of int64 tensors.
+        value: What is put there.
+
+    Returns:
+        The tensor, of the dtype of `x`.
+    """
     if all(isinstance(p, int) and p == 0 for pair in pairs for p in pair):
         return x
     rank = g.get_rank(x) or 0

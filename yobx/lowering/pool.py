@@ -226,7 +226,15 @@ def max_pool_with_indices(
     *,
     with_batch: bool,
 ) -> tuple[str, str]:
-    """Emit the maximum of each window of `(n, h, w, c)` and its flat index, int64, same shape."""
+    """Emit the maximum of each window of `(n, h, w, c)` and its flat index, int64, same shape.
+
+    Args:
+        g: The builder.
+        x: Numbers `(n, h, w, c)`.
+        window: Sizes, strides and dilations.
+        pairs_of: Gives how much the axes of a tensor are padded.
+        with_batch: Whether an index counts from the first image, else from its own.
+    """
     first = channels_first(g, x, 4)
     pairs = pairs_of(first)
     padded = _padded(g, first, pairs, extreme(g.get_type(x), largest=False))

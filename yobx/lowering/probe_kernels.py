@@ -78,7 +78,11 @@ SKIPPED = frozenset(
 
 
 def schemas(opset: int) -> Iterator[Any]:
-    """Yield the schema of each operator of the standard domain at one opset."""
+    """Yield the schema of each operator of the standard domain at one opset.
+
+    Args:
+        opset: Opset of the model.
+    """
     names = {s.name for s in defs.get_all_schemas() if s.domain == ""} - SKIPPED
     for name in sorted(names):
         try:
@@ -90,7 +94,11 @@ def schemas(opset: int) -> Iterator[Any]:
 
 
 def variables(schema: Any) -> dict[str, list[str]]:
-    """Return the dtypes that the standard allows for each type variable of ``schema``."""
+    """Return the dtypes that the standard allows for each type variable of ``schema``.
+
+    Args:
+        schema: Schema of an operator.
+    """
     return {
         c.type_param_str: [SCHEMA_NAMES[t] for t in c.allowed_type_strs if t in SCHEMA_NAMES]
         for c in schema.type_constraints
@@ -103,7 +111,16 @@ def default_dtype(allowed: Sequence[str]) -> str:
 
 
 def single_node_model(schema: Any, binding: Mapping[str, str], opset: int) -> onnx.ModelProto:
-    """Build a model of one ``schema`` node whose type variables are bound by ``binding``."""
+    """Build a model of one ``schema`` node whose type variables are bound by ``binding``.
+
+    Args:
+        schema: Schema of an operator.
+        binding: Name of a dtype for each type variable.
+        opset: Opset of the model.
+
+    Returns:
+        The model; it is not checked.
+    """
 
     def dtype(formal: Any) -> int:
         name = binding.get(formal.type_str) or SCHEMA_NAMES[formal.type_str]
@@ -141,7 +158,12 @@ def _refusals() -> tuple[type[Exception], ...]:
 
 
 def runs(model: onnx.ModelProto, *, execute: bool) -> bool:
-    """Tell whether onnxruntime loads ``model`` and, on request, runs it on ones."""
+    """Tell whether onnxruntime loads ``model`` and, on request, runs it on ones.
+
+    Args:
+        model: A model of one node.
+        execute: Whether it is run, too.
+    """
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
@@ -171,6 +193,10 @@ def probe_schema(schema: Any, opset: int) -> dict[str, list[str]] | None:
 
     The opset matters beyond the schema's version: onnxruntime may run an operator without a kernel
     by its function body, which it only has for some opsets.
+
+    Args:
+        schema: Schema of an operator.
+        opset: Opset of the model.
     """
     allowed = variables(schema)
     if not all(allowed.values()):  # Sequences, optionals and 4-bit types are not casts' business.
@@ -200,7 +226,11 @@ def as_wide(dtype: str) -> str:
 
 
 def probe(last_opset: int) -> dict[str, dict[str, dict[str, list[str]]]]:
-    """Return ``{op: {opset: {type variable: [dtypes that run]}}}``; equal rows are not repeated."""
+    """Return ``{op: {opset: {type variable: [dtypes that run]}}}``; equal rows are not repeated.
+
+    Args:
+        last_opset: The newest opset that is asked about.
+    """
     table: dict[str, dict[str, dict[str, list[str]]]] = {}
     for opset in range(OLDEST_OPSET, last_opset + 1):
         for schema in schemas(opset):

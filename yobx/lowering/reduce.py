@@ -160,7 +160,20 @@ def reduce_logical(
     outputs: list[str] | None = None,
     name: str | None = None,
 ) -> str:
-    """Emit "all" or "any" of booleans; of no elements, true and false."""
+    """Emit "all" or "any" of booleans; of no elements, true and false.
+
+    Args:
+        g: The builder.
+        x: Booleans of any shape.
+        axes: The axes that are reduced.
+        every: Whether "all" is meant.
+        keepdims: Whether they stay, of size 1.
+        outputs: Name of the result.
+        name: Name of the node.
+
+    Returns:
+        Booleans.
+    """
     number = cast(g, x, np.int32)
     if every:
         number = g.op.Sub(np.array(1, np.int32), number)

@@ -49,7 +49,11 @@ class Axis:
 
 
 def scale_of(axis: Axis) -> np.float32:
-    """Return the step in the input for one step in the output, as float32."""
+    """Return the step in the input for one step in the output, as float32.
+
+    Args:
+        axis: Sizes of the axis and how its pixels are counted.
+    """
     if axis.align_corners and axis.wanted > 1:
         return F((axis.size - 1) / F(axis.wanted - 1))
     return F(F(axis.size) / F(axis.wanted))

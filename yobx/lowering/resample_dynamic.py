@@ -70,7 +70,14 @@ def _count(g: GraphBuilder, size: str) -> str:
 
 
 def area_weights(axis: OpenAxis) -> str:
-    """Emit the weights of an average over the area that each output element covers."""
+    """Emit the weights of an average over the area that each output element covers.
+
+    Args:
+        axis: Sizes of the axis, known at run time.
+
+    Returns:
+        Weights `(out, in)`, float32.
+    """
     g, scale, rows, columns = axis.g, axis.scale(), axis.rows(), axis.columns()
     low = g.op.Mul(rows, scale)
     high = g.op.Mul(g.op.Add(rows, F(1)), scale)
@@ -82,7 +89,14 @@ def area_weights(axis: OpenAxis) -> str:
 
 
 def cubic_weights(axis: OpenAxis) -> str:
-    """Emit bicubic weights: ``a`` is -0.5 with half-pixel centres, else -0.75."""
+    """Emit bicubic weights: ``a`` is -0.5 with half-pixel centres, else -0.75.
+
+    Args:
+        axis: Sizes of the axis, known at run time, and how its pixels are counted.
+
+    Returns:
+        Weights `(out, in)`, float32.
+    """
     g, scale, rows = axis.g, axis.scale(), axis.rows()
     half = F(0.5)
     if axis.half_pixel:

@@ -14,6 +14,13 @@ def round_half_away(g: GraphBuilder, x: str) -> str:
     """Emit the nearest integers of floats `(...)`, halves away from zero.
 
     Adding a half first would round up the number just below one.
+
+    Args:
+        g: The builder.
+        x: Floats of any shape.
+
+    Returns:
+        Floats of the dtype of `x`.
     """
     emit = legal(g)
     size = emit.Abs(x)

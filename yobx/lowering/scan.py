@@ -21,7 +21,16 @@ Combine = Callable[[GraphBuilder, str, str], str]
 
 
 def log_add_exp(g: GraphBuilder, a: str, b: str) -> str:
-    """Emit ``log(exp(a) + exp(b))`` without overflow, minus infinity being neutral."""
+    """Emit ``log(exp(a) + exp(b))`` without overflow, minus infinity being neutral.
+
+    Args:
+        g: The builder.
+        a: Floats of any shape.
+        b: Floats of the same dtype that broadcast with `a`.
+
+    Returns:
+        Floats of the dtype of `a`.
+    """
     top, low = g.op.Max(a, b), g.op.Min(a, b)
     gap = g.op.Sub(low, top)
     same = g.op.Equal(low, top)
@@ -45,6 +54,18 @@ def cumulative(
 
     The other axes run as one, with a spare column: onnxruntime's Scan stops the process when an
     item has no elements. It fails when there is no item, so there is a spare one where that may be.
+
+    Args:
+        g: The builder.
+        x: Numbers of any shape.
+        axis: The axis along which they are combined.
+        combine: Writes the combination of what came before and one element more.
+        start: What nothing gives: the neutral element.
+        exclusive: Whether an element counts from the next one on.
+        reverse: Whether to begin at the end.
+
+    Returns:
+        Numbers of the shape and dtype of `x`.
     """
     n = rank(g, x)
     axis %= n

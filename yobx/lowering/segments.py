@@ -20,7 +20,15 @@ _KINDS = {"Sum": "add", "Prod": "mul", "Max": "max", "Min": "min"}
 
 
 def neutral(dtype: Any, kind: str) -> np.ndarray[Any, Any]:
-    """Return what an empty group gives: 0, 1, or the extreme finite value."""
+    """Return what an empty group gives: 0, 1, or the extreme finite value.
+
+    Args:
+        dtype: Dtype of the rows, one of numbers.
+        kind: The reduction.
+
+    Returns:
+        A scalar of that dtype.
+    """
     if kind in ("Sum", "Prod"):
         return np.array(int(kind == "Prod"), dtype)
     if np.dtype(dtype).kind in "iu":
@@ -69,14 +77,25 @@ def segment_reduce(g: GraphBuilder, kind: str, x: str, ids: str, count: str) -> 
 
 
 def counts_of(g: GraphBuilder, ids: str, count: str) -> str:
-    """Return the number of rows of each group, int64 `(count,)`."""
+    """Return the number of rows of each group, int64 `(count,)`.
+
+    Args:
+        g: The builder.
+        ids: The group of each row, `(rows,)`.
+        count: Number of groups, int64.
+    """
     flat = flatten(g, to_int64(g, ids))
     ones = g.op.Expand(np.array(1, np.int64), g.op.Shape(flat))
     return segment_reduce(g, "Sum", ones, flat, count)
 
 
 def sorted_segment_count(g: GraphBuilder, ids: str) -> str:
-    """Return the number of groups of sorted ids: the last one plus one, 0 without rows."""
+    """Return the number of groups of sorted ids: the last one plus one, 0 without rows.
+
+    Args:
+        g: The builder.
+        ids: The group of each row, in order, `(rows,)`.
+    """
     start = np.array([-1], np.int64)
     last = g.op.Slice(
         g.op.Concat(start, to_int64(g, ids), axis=0),
@@ -88,7 +107,17 @@ def sorted_segment_count(g: GraphBuilder, ids: str) -> str:
 
 
 def mean_of(g: GraphBuilder, total: str, counts: str, *, root: bool = False) -> str:
-    """Return sums divided by the group sizes (or their square roots), empty groups by one."""
+    """Return sums divided by the group sizes (or their square roots), empty groups by one.
+
+    Args:
+        g: The builder.
+        total: Sums `(count, ...)`.
+        counts: Numbers of rows, `(count,)`.
+        root: Whether to divide by their square roots.
+
+    Returns:
+        Means of the dtype of `total`.
+    """
     extra = rank(g, total) - 1
     size = g.op.Max(counts, np.array(1, np.int64))
     if extra:

@@ -32,7 +32,12 @@ _SMALL_BYTES = 1 << 16
 
 
 def dims(g: GraphBuilder, x: str) -> tuple[int | None, ...] | None:
-    """Return the static sizes of ``x``, ``None`` for a dynamic one; ``None`` without a rank."""
+    """Return the static sizes of ``x``, ``None`` for a dynamic one; ``None`` without a rank.
+
+    Args:
+        g: The builder.
+        x: A value of any dtype.
+    """
     shape = g.get_shape(x)
     if not shape.has_rank():
         return None
@@ -41,6 +46,10 @@ def dims(g: GraphBuilder, x: str) -> tuple[int | None, ...] | None:
 
 def rank(g: GraphBuilder, x: str) -> int:
     """Return the rank of ``x``.
+
+    Args:
+        g: The builder.
+        x: A value of any dtype.
 
     Raises:
         ConversionError: If it is unknown; the message says what to pin.
@@ -63,7 +72,14 @@ def normalise_axis(axis: int, rank_of_x: int) -> int:
 
 
 def shape_of(g: GraphBuilder, x: str, start: int = 0, end: int | None = None) -> str:
-    """Return the shape of ``x`` between two axes, int64 of shape `(n,)`."""
+    """Return the shape of ``x`` between two axes, int64 of shape `(n,)`.
+
+    Args:
+        g: The builder.
+        x: A value of any dtype.
+        start: The first axis.
+        end: The axis after the last one; all axes by default.
+    """
     keywords: dict[str, Any] = {} if start == 0 else {"start": start}
     if end is not None:
         keywords["end"] = end
@@ -71,7 +87,13 @@ def shape_of(g: GraphBuilder, x: str, start: int = 0, end: int | None = None) ->
 
 
 def axis_size(g: GraphBuilder, x: str, axis: int) -> Dim:
-    """Return the size of one axis: an integer if static, else an int64 tensor of shape `(1,)`."""
+    """Return the size of one axis: an integer if static, else an int64 tensor of shape `(1,)`.
+
+    Args:
+        g: The builder.
+        x: A value of any dtype.
+        axis: The axis, from the end if it is negative.
+    """
     known = dims(g, x)
     if known is not None:
         axis = normalise_axis(axis, len(known))
@@ -82,7 +104,13 @@ def axis_size(g: GraphBuilder, x: str, axis: int) -> Dim:
 
 
 def vector(g: GraphBuilder, x: str, dtype: Any = np.int64) -> str:
-    """Return ``x`` (a scalar or a vector) as a vector of ``dtype``."""
+    """Return ``x`` (a scalar or a vector) as a vector of ``dtype``.
+
+    Args:
+        g: The builder.
+        x: Numbers `()` or `(n,)`.
+        dtype: Dtype of the vector.
+    """
     x = cast(g, x, dtype)
     if g.get_rank(x) == 1:
         return x
@@ -90,14 +118,27 @@ def vector(g: GraphBuilder, x: str, dtype: Any = np.int64) -> str:
 
 
 def scalar(g: GraphBuilder, x: str) -> str:
-    """Return the single element of ``x`` as a tensor of shape `()`."""
+    """Return the single element of ``x`` as a tensor of shape `()`.
+
+    Args:
+        g: The builder.
+        x: A value of one element, of any rank.
+    """
     if g.get_rank(x) == 0:
         return x
     return str(g.op.Reshape(x, np.array([], np.int64)))
 
 
 def join_dims(g: GraphBuilder, parts: Sequence[Dim]) -> str | np.ndarray[Any, Any]:
-    """Return one int64 vector made of ``parts``: integers, or names of int64 scalars or vectors."""
+    """Return one int64 vector made of ``parts``: integers, or names of int64 scalars or vectors.
+
+    Args:
+        g: The builder.
+        parts: What it is made of, in order.
+
+    Returns:
+        An array if all are known, else the name of the vector.
+    """
     if all(isinstance(p, int) for p in parts):
         return np.array(parts, np.int64)
     pieces: list[Any] = []
@@ -125,6 +166,16 @@ def reshape(
     """Emit a ``Reshape`` to ``parts``; an integer 0 is a size of zero, -1 is inferred.
 
     A small constant is reshaped here and now: each batch normalisation has four of them.
+
+    Args:
+        g: The builder.
+        x: A value of any dtype.
+        parts: Sizes: integers, or names of int64 scalars or vectors.
+        outputs: Name of the result.
+        name: Name of the node.
+
+    Returns:
+        The value, of the dtype of `x`.
     """
     array = g.get_constant(x)
     sizes = [part for part in parts if isinstance(part, int)]

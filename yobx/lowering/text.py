@@ -106,7 +106,13 @@ def characters(g: GraphBuilder, x: str) -> tuple[str, str]:
 
 
 def byte_sizes(g: GraphBuilder, letters: str, there: str) -> str:
-    """Return how many bytes of UTF-8 each character takes, int64; none where there is none."""
+    """Return how many bytes of UTF-8 each character takes, int64; none where there is none.
+
+    Args:
+        g: The builder.
+        letters: Characters, strings of length 1 or 0.
+        there: Where there is one, booleans of the same shape.
+    """
     total = cast(g, there, np.int64)
     for first in ("80", "800", "10000"):
         pattern = rf"[\x{{{first}}}-\x{{10FFFF}}]"
@@ -156,14 +162,33 @@ def replace(g: GraphBuilder, x: str, old: str, new: str, *, once: bool = False) 
 
 
 def unify(g: GraphBuilder, x: str, members: str) -> str:
-    """Replace every character of ``members`` by the first one."""
+    """Replace every character of ``members`` by the first one.
+
+    Args:
+        g: The builder.
+        x: Strings of any shape.
+        members: The characters.
+
+    Returns:
+        Strings of the shape of `x`.
+    """
     for other in members[1:]:
         x = replace(g, x, other, members[0])
     return x
 
 
 def replace_runs(g: GraphBuilder, x: str, old: str, new: str) -> str:
-    """Replace every longest run of a text, which does not overlap itself, by another."""
+    """Replace every longest run of a text, which does not overlap itself, by another.
+
+    Args:
+        g: The builder.
+        x: Strings of any shape.
+        old: The text.
+        new: What stands in the place of a run.
+
+    Returns:
+        Strings of the shape of `x`.
+    """
     pieces, counts = split(g, x, old)
     last = np.array([np.iinfo(np.int64).max], np.int64)
     before = g.op.Slice(_is_empty(g, pieces), _ZERO, np.array([-1], np.int64), _ONE)

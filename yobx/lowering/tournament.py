@@ -51,7 +51,12 @@ class Tournament:
 
 
 def tournament(g: GraphBuilder, n: Size) -> Tournament:
-    """Plan a round of ``n`` columns, at least 1 if that is a number."""
+    """Plan a round of ``n`` columns, at least 1 if that is a number.
+
+    Args:
+        g: The builder.
+        n: Number of columns.
+    """
     columns = numbered(g, n)
     if isinstance(n, int):
         partners = _partners(n)

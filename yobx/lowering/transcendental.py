@@ -50,7 +50,17 @@ def in_float32(g: GraphBuilder, x: str) -> str:
 
 
 def finish(g: GraphBuilder, value: str, like: str, outputs: Outputs) -> str:
-    """Cast a result back to the type of ``like`` and give it its name."""
+    """Cast a result back to the type of ``like`` and give it its name.
+
+    Args:
+        g: The builder.
+        value: The result in the type that it was computed in.
+        like: A value of the dtype that is wanted.
+        outputs: Name of the result.
+
+    Returns:
+        The result.
+    """
     if g.get_type(value) == g.get_type(like):
         return str(g.op.Identity(value, outputs=outputs)) if outputs else value
     return cast(g, value, g.get_type(like), outputs=outputs)
@@ -67,7 +77,17 @@ def rsqrt(g: GraphBuilder, x: str, outputs: Outputs = None, name: str | None = N
 
 
 def expm1(g: GraphBuilder, x: str, outputs: Outputs = None, name: str | None = None) -> str:
-    """Emit ``exp(x) - 1`` without cancellation: ``tanh(x / 2) (exp(x) + 1)`` for small ``x``."""
+    """Emit ``exp(x) - 1`` without cancellation: ``tanh(x / 2) (exp(x) + 1)`` for small ``x``.
+
+    Args:
+        g: The builder.
+        x: Floats of any shape.
+        outputs: Name of the result.
+        name: Name of the node.
+
+    Returns:
+        Floats of the shape and dtype of `x`.
+    """
     value = in_float32(g, x)
     half = const(g, value, 0.5)
     one = const(g, value, 1)
@@ -80,7 +100,17 @@ def expm1(g: GraphBuilder, x: str, outputs: Outputs = None, name: str | None = N
 
 
 def log1p(g: GraphBuilder, x: str, outputs: Outputs = None, name: str | None = None) -> str:
-    """Emit ``log(1 + x)``; the rounding of ``u = 1 + x`` is undone by ``x / (u - 1)``."""
+    """Emit ``log(1 + x)``; the rounding of ``u = 1 + x`` is undone by ``x / (u - 1)``.
+
+    Args:
+        g: The builder.
+        x: Floats of any shape.
+        outputs: Name of the result.
+        name: Name of the node.
+
+    Returns:
+        Floats of the shape and dtype of `x`.
+    """
     value = in_float32(g, x)
     one = const(g, value, 1)
     shifted = g.op.Add(value, one)
@@ -100,7 +130,17 @@ def _half_exp(g: GraphBuilder, x: str) -> str:
 
 
 def sinh(g: GraphBuilder, x: str, outputs: Outputs = None, name: str | None = None) -> str:
-    """Emit ``sinh(x)``."""
+    """Emit ``sinh(x)``.
+
+    Args:
+        g: The builder.
+        x: Floats of any shape.
+        outputs: Name of the result.
+        name: Name of the node.
+
+    Returns:
+        Floats of the shape and dtype of `x`.
+    """
     if native(g, "Sinh", x):
         return str(legal(g).Sinh(x, outputs=outputs, name=name))
     value = in_float32(g, x)
@@ -115,7 +155,17 @@ def sinh(g: GraphBuilder, x: str, outputs: Outputs = None, name: str | None = No
 
 
 def cosh(g: GraphBuilder, x: str, outputs: Outputs = None, name: str | None = None) -> str:
-    """Emit ``cosh(x)``."""
+    """Emit ``cosh(x)``.
+
+    Args:
+        g: The builder.
+        x: Floats of any shape.
+        outputs: Name of the result.
+        name: Name of the node.
+
+    Returns:
+        Floats of the shape and dtype of `x`.
+    """
     if native(g, "Cosh", x):
         return str(legal(g).Cosh(x, outputs=outputs, name=name))
     value = in_float32(g, x)
@@ -125,7 +175,17 @@ def cosh(g: GraphBuilder, x: str, outputs: Outputs = None, name: str | None = No
 
 
 def asinh(g: GraphBuilder, x: str, outputs: Outputs = None, name: str | None = None) -> str:
-    """Emit ``asinh(x)`` as ``sign(x) * log1p(a + a*a / (1 + sqrt(1 + a*a)))``, ``a = abs(x)``."""
+    """Emit ``asinh(x)`` as ``sign(x) * log1p(a + a*a / (1 + sqrt(1 + a*a)))``, ``a = abs(x)``.
+
+    Args:
+        g: The builder.
+        x: Floats of any shape.
+        outputs: Name of the result.
+        name: Name of the node.
+
+    Returns:
+        Floats of the shape and dtype of `x`.
+    """
     value = in_float32(g, x)
     one = const(g, value, 1)
     size = g.op.Abs(value)
@@ -140,7 +200,17 @@ def asinh(g: GraphBuilder, x: str, outputs: Outputs = None, name: str | None = N
 
 
 def acosh(g: GraphBuilder, x: str, outputs: Outputs = None, name: str | None = None) -> str:
-    """Emit ``acosh(x)`` as ``log1p(t + sqrt(t * (t + 2)))``, ``t = x - 1``; NaN below 1."""
+    """Emit ``acosh(x)`` as ``log1p(t + sqrt(t * (t + 2)))``, ``t = x - 1``; NaN below 1.
+
+    Args:
+        g: The builder.
+        x: Floats of any shape.
+        outputs: Name of the result.
+        name: Name of the node.
+
+    Returns:
+        Floats of the shape and dtype of `x`.
+    """
     value = in_float32(g, x)
     one, two = const(g, value, 1), const(g, value, 2)
     big = g.op.Greater(value, const(g, value, 1e8))
@@ -152,7 +222,17 @@ def acosh(g: GraphBuilder, x: str, outputs: Outputs = None, name: str | None = N
 
 
 def atanh(g: GraphBuilder, x: str, outputs: Outputs = None, name: str | None = None) -> str:
-    """Emit ``atanh(x)`` as ``log1p(2x / (1 - x)) / 2``, odd in ``x``."""
+    """Emit ``atanh(x)`` as ``log1p(2x / (1 - x)) / 2``, odd in ``x``.
+
+    Args:
+        g: The builder.
+        x: Floats of any shape.
+        outputs: Name of the result.
+        name: Name of the node.
+
+    Returns:
+        Floats of the shape and dtype of `x`.
+    """
     value = in_float32(g, x)
     size = g.op.Abs(value)
     ratio = g.op.Div(g.op.Add(size, size), g.op.Sub(const(g, value, 1), size))
@@ -161,7 +241,17 @@ def atanh(g: GraphBuilder, x: str, outputs: Outputs = None, name: str | None = N
 
 
 def softplus(g: GraphBuilder, x: str, outputs: Outputs = None, name: str | None = None) -> str:
-    """Emit ``log(1 + exp(x))`` as ``max(x, 0) + log1p(exp(-abs(x)))``."""
+    """Emit ``log(1 + exp(x))`` as ``max(x, 0) + log1p(exp(-abs(x)))``.
+
+    Args:
+        g: The builder.
+        x: Floats of any shape.
+        outputs: Name of the result.
+        name: Name of the node.
+
+    Returns:
+        Floats of the shape and dtype of `x`.
+    """
     if g.get_type(x) != DTYPES["float64"]:  # onnxruntime's float64 kernel has no log1p
         return str(legal(g).Softplus(x, outputs=outputs, name=name))
     tail = log1p(g, g.op.Exp(g.op.Neg(g.op.Abs(x))))
@@ -190,7 +280,17 @@ _ERFC = (
 
 
 def erfc(g: GraphBuilder, x: str, outputs: Outputs = None, name: str | None = None) -> str:
-    """Emit ``1 - erf(x)`` with a small relative error also where it is tiny (large ``x``)."""
+    """Emit ``1 - erf(x)`` with a small relative error also where it is tiny (large ``x``).
+
+    Args:
+        g: The builder.
+        x: Floats of any shape.
+        outputs: Name of the result.
+        name: Name of the node.
+
+    Returns:
+        Floats of the shape and dtype of `x`.
+    """
     value = in_float32(g, x)
     one = const(g, value, 1)
     positive = g.op.Max(value, const(g, value, 0))

@@ -31,6 +31,15 @@ def tan(g: GraphBuilder, x: str, outputs: Outputs = None, name: str | None = Non
     """Emit ``tan(x)``; in float64 by the angle to the nearest zero or pole.
 
     Near a pole the cosine of the angle itself has an absolute accuracy only.
+
+    Args:
+        g: The builder.
+        x: Floats of any shape.
+        outputs: Name of the result.
+        name: Name of the node.
+
+    Returns:
+        Floats of the shape and dtype of `x`.
     """
     if _runs(g, "Tan", x):
         return str(legal(g).Tan(x, outputs=outputs, name=name))
@@ -51,7 +60,17 @@ def tan(g: GraphBuilder, x: str, outputs: Outputs = None, name: str | None = Non
 
 
 def atan(g: GraphBuilder, x: str, outputs: Outputs = None, name: str | None = None) -> str:
-    """Emit ``atan(x)``; in float64 by three half-angle steps and the power series."""
+    """Emit ``atan(x)``; in float64 by three half-angle steps and the power series.
+
+    Args:
+        g: The builder.
+        x: Floats of any shape.
+        outputs: Name of the result.
+        name: Name of the node.
+
+    Returns:
+        Floats of the shape and dtype of `x`, in radians.
+    """
     if _runs(g, "Atan", x):
         return str(legal(g).Atan(x, outputs=outputs, name=name))
     one = const(g, x, 1)
@@ -71,7 +90,18 @@ def atan(g: GraphBuilder, x: str, outputs: Outputs = None, name: str | None = No
 
 
 def atan2(g: GraphBuilder, y: str, x: str, outputs: Outputs = None, name: str | None = None) -> str:
-    """Emit the angle of ``(x, y)`` in `[-pi, pi]`, with signed zeros and infinities as in C."""
+    """Emit the angle of ``(x, y)`` in `[-pi, pi]`, with signed zeros and infinities as in C.
+
+    Args:
+        g: The builder.
+        y: Floats of the dtype of `x` that broadcast with it.
+        x: Floats of any shape.
+        outputs: Name of the result.
+        name: Name of the node.
+
+    Returns:
+        Floats of the broadcast shape and the dtype of `x`, in radians.
+    """
     like = y
     y, x = in_float32(g, y), in_float32(g, x)
     zero, one = const(g, x, 0), const(g, x, 1)
@@ -96,14 +126,34 @@ def _signed(g: GraphBuilder, x: str) -> str:
 
 
 def asin(g: GraphBuilder, x: str, outputs: Outputs = None, name: str | None = None) -> str:
-    """Emit ``asin(x)``; in float64 as the angle of ``(sqrt((1 - x)(1 + x)), x)``."""
+    """Emit ``asin(x)``; in float64 as the angle of ``(sqrt((1 - x)(1 + x)), x)``.
+
+    Args:
+        g: The builder.
+        x: Floats of any shape.
+        outputs: Name of the result.
+        name: Name of the node.
+
+    Returns:
+        Floats of the shape and dtype of `x`, in radians.
+    """
     if _runs(g, "Asin", x):
         return str(legal(g).Asin(x, outputs=outputs, name=name))
     return atan2(g, x, _other_leg(g, x), outputs, name)
 
 
 def acos(g: GraphBuilder, x: str, outputs: Outputs = None, name: str | None = None) -> str:
-    """Emit ``acos(x)``; in float64 as the angle of ``(x, sqrt((1 - x)(1 + x)))``."""
+    """Emit ``acos(x)``; in float64 as the angle of ``(x, sqrt((1 - x)(1 + x)))``.
+
+    Args:
+        g: The builder.
+        x: Floats of any shape.
+        outputs: Name of the result.
+        name: Name of the node.
+
+    Returns:
+        Floats of the shape and dtype of `x`, in radians.
+    """
     if _runs(g, "Acos", x):
         return str(legal(g).Acos(x, outputs=outputs, name=name))
     return atan2(g, _other_leg(g, x), x, outputs, name)
