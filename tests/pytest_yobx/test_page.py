@@ -296,6 +296,34 @@ def test_a_narrow_screen_scrolls_tables_only(page):
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
+def test_a_narrow_screen_shows_each_row_in_full(page):
+    page.set_viewport_size({"width": 420, "height": 900})
+    region = page.get_by_role("region", name="Table of results")
+    assert region.evaluate("e => e.scrollWidth <= e.clientWidth")
+    cut = page.evaluate(
+        """() => [...document.querySelectorAll("#table th, #table td")].filter((e) =>
+            e.textContent.trim() && e.getBoundingClientRect().right > innerWidth)
+            .map((e) => e.outerHTML)"""
+    )
+    assert cut == []
+    # It is a table for screen readers still, and each value says what it is.
+    row = page.get_by_role("row").filter(has=page.get_by_role("link", name="epsilon[primes]"))
+    assert row.get_by_role("cell").count() == 7
+    named = row.locator("td[data-name=opset]").evaluate(
+        "e => getComputedStyle(e, '::before').content"
+    )
+    assert "opset" in named
+    page.get_by_role("button", name="Seconds").click()
+    header = page.get_by_role("columnheader", name="Seconds")
+    expect(header).to_have_attribute("aria-sort", "ascending")
+
+
+def test_why_a_model_failed_has_room_beside_empty_values(page):
+    page.set_viewport_size({"width": 1280, "height": 900})
+    width = page.locator("#table tbody th").first.evaluate("e => e.getBoundingClientRect().width")
+    assert width >= 500
+
+
 def test_every_control_has_a_name(page):
     unnamed = page.evaluate(
         """() => [...document.querySelectorAll("button, input, select, [tabindex='0']")]
