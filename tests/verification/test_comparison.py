@@ -4,9 +4,10 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from yobx.verification.comparison import EXACT, Allowance, compare, ulp_allowance
+from yobx.verification.comparison import EXACT, Allowance, compare, resemble, ulp_allowance
 from yobx.verification.dtypes import ordered_bits, spacing, ulp_distance
 from yobx.verification.findings import Outcome
+from yobx.verification.tolerances import load_tolerances
 
 
 def loose(size: float) -> Allowance:
@@ -231,3 +232,16 @@ def test_subnormal_numbers_may_be_zero_in_the_source(allowance):
 )
 def test_nothing_else_is_flushed(got, want, allowance):
     assert compare("y", np.asarray(got, want.dtype), want, allowance).failed
+
+
+def test_two_runs_of_one_source_resemble_each_other() -> None:
+    share = load_tolerances().resemblance
+    want = np.array([1.0, -100.0, 1e-3, np.nan], np.float32)
+    assert resemble(want * np.float32(1 + share / 2), want)
+    assert resemble(want + np.float32(share * 50), want)  # by the largest one
+    assert not resemble(want + np.float32(share * 300), want)
+    assert not resemble(want[:2], want)
+    assert not resemble([want], want)
+    assert not resemble(want.astype(np.float64), want.astype(np.float32) + 1)
+    assert resemble(np.array([1, 2]), np.array([1, 2]))
+    assert not resemble(np.array([1, 2]), np.array([1, 3]))

@@ -25,9 +25,10 @@ from yobx.verification.dtypes import (
     widen,
 )
 from yobx.verification.findings import UNDECIDED, Outcome, OutputReport
+from yobx.verification.tolerances import load_tolerances
 from yobx.words import counted
 
-__all__ = ["EXACT", "Allowance", "compare", "compare_values", "ulp_allowance"]
+__all__ = ["EXACT", "Allowance", "compare", "compare_values", "resemble", "ulp_allowance"]
 
 _Mask = NDArray[np.bool_]
 
@@ -496,3 +497,21 @@ def _refused(
     if got is not None:
         report.dtype, report.shape = dtype_name(got.dtype), tuple(got.shape)
     return report
+
+
+def resemble(got: Any, want: Any) -> bool:
+    """Whether two results of one source are the same but for rounding.
+
+    Args:
+        got: An array, or a list of arrays, which resembles nothing.
+        want: An array; complex numbers as pairs.
+    """
+    if isinstance(got, list) or np.shape(got) != np.shape(want):
+        return False
+    got, want = np.asarray(got), np.asarray(want)
+    if not is_float(want.dtype) or got.dtype != want.dtype:
+        return bool(np.array_equal(got, want))
+    got, want = widen(got), widen(want)
+    peak = float(np.max(np.abs(want), initial=0.0, where=np.isfinite(want)))
+    share = load_tolerances().resemblance
+    return bool(np.all(np.isclose(got, want, rtol=share, atol=share * peak, equal_nan=True)))

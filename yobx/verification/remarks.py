@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import onnx
 
 from yobx.verification.arguments import as_pairs, fill, tensors_of
 from yobx.verification.boundary import Attempt
-from yobx.verification.dtypes import is_float, widen
+from yobx.verification.comparison import resemble
 from yobx.verification.evidence import BindingRun
 from yobx.verification.preparation import Prepared
 from yobx.verification.shape_proof import describe_node
 from yobx.verification.sources import GraphSource
 
-__all__ = ["changing_outputs", "drawing_nodes", "graph_agrees", "resemble", "sizes_looked_at"]
+__all__ = ["changing_outputs", "drawing_nodes", "graph_agrees", "sizes_looked_at"]
 
 _DRAWS = frozenset(
     {
@@ -108,15 +107,3 @@ def drawing_nodes(model: onnx.ModelProto) -> list[str]:
     """Nodes of a model that draw random numbers, in words."""
     drawing = (node for node in model.graph.node if node.op_type in _DRAWS)
     return [describe_node(model, node.output[0]) for node in drawing]
-
-
-def resemble(got: Any, want: Any) -> bool:
-    """Whether two results are the same but for rounding."""
-    if isinstance(got, list) or np.shape(got) != np.shape(want):
-        return False
-    got, want = np.asarray(got), np.asarray(want)
-    if not is_float(want.dtype) or got.dtype != want.dtype:
-        return bool(np.array_equal(got, want))
-    got, want = widen(got), widen(want)
-    peak = float(np.max(np.abs(want), initial=0.0, where=np.isfinite(want)))
-    return bool(np.all(np.isclose(got, want, rtol=1e-4, atol=1e-4 * peak, equal_nan=True)))

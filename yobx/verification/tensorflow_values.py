@@ -12,7 +12,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+from yobx.verification.arguments import as_pairs
+from yobx.verification.comparison import resemble
 
 __all__ = [
     "CALLS",
@@ -70,9 +72,9 @@ def first_other(graph: Any, other: Any, inputs: tuple[Sequence[Any], Sequence[An
         one, two = (values.get(name) for values in found)
         if isinstance(one, list) or isinstance(two, list) or one is None or two is None:
             continue
-        one, two = np.asarray(one), np.asarray(two)
+        one, two = as_pairs(np.asarray(one)), as_pairs(np.asarray(two))
         # Of other shapes are operations that only happen to have one name.
-        if one.shape == two.shape and one.dtype == two.dtype and not _alike(one, two):
+        if one.shape == two.shape and one.dtype == two.dtype and not resemble(one, two):
             return str(name.partition(":")[0])
     return ""
 
@@ -89,13 +91,6 @@ def _names(graph: Any, prefix: str = "") -> list[str]:
         if len(operation.outputs) == 1 and operation.outputs[0].dtype.is_numpy_compatible:
             names.append(f"{prefix}{operation.outputs[0].name}")
     return names
-
-
-def _alike(one: NDArray[Any], two: NDArray[Any]) -> bool:
-    """Whether two results are the same but for rounding."""
-    if one.dtype.kind not in "fc":
-        return bool(np.array_equal(one, two))
-    return bool(np.allclose(one, two, rtol=1e-4, atol=1e-6, equal_nan=True))
 
 
 def dtype_of(graph: Any, name: str) -> str:

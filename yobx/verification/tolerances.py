@@ -98,6 +98,7 @@ class Tolerances:
             machine epsilon and Frobenius norm of the matrix.
         near: ULP by dtype that a source may be off itself, computed in float64.
         apart: Allowances that two runs of a source may be apart, for a model to lie between them.
+        resemblance: Share of a magnitude that two runs of one source may be apart.
         noise: Noise amplitude by class, in `u`.
         narrow_noise: The same in types of 16 bits, of those classes where it differs.
         narrow_sums: Operations of the source that add up in the 16 bits they are given.
@@ -127,6 +128,7 @@ class Tolerances:
     factorisation: float
     near: Mapping[str, float]
     apart: float
+    resemblance: float
     noise: Mapping[str, float]
     narrow_noise: Mapping[str, float]
     narrow_sums: frozenset[str]
@@ -346,6 +348,7 @@ def _parse(data: Mapping[str, Any]) -> Tolerances:
         factorisation=float(data["factorisation"]["factor"]),
         near={dtype: float(ulp) for dtype, ulp in data["wide_source"]["near"].items()},
         apart=float(data["wide_source"]["apart"]),
+        resemblance=float(data["resemblance"]["share"]),
         noise={
             name: float(value)
             for name, value in model["noise"].items()
