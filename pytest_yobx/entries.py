@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import importlib
+import importlib.util
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -59,10 +60,10 @@ class Entry:
         Raises:
             EntryError: If it cannot be found, or its factory returns something else.
         """
-        if self.problem:
-            raise EntryError(self.problem)
         if str(root) not in sys.path:
             sys.path.insert(0, str(root))
+        if self.problem:
+            raise EntryError(self.problem + _with_colon(self.target))
         if ":" in self.target and not Path(self.target).exists():
             return self._from_attribute()
         return self._from_path(root / self.target)
@@ -185,6 +186,25 @@ def _files(pattern: str, root: Path) -> list[Entry]:
         )
         return [Entry(pattern, pattern, problem)]
     return [Entry(Path(path).as_posix(), path) for path in usable]
+
+
+def _with_colon(target: str) -> str:
+    """What to write for ``module.attribute``, where the colon was forgotten; or ``""``."""
+    module_name, _, attribute = target.rpartition(".")
+    root = module_name.partition(".")[0]
+    dotted = all(part.isidentifier() for part in target.split("."))
+    if not dotted or not module_name or importlib.util.find_spec(root) is None:
+        return ""
+    try:
+        names = vars(importlib.import_module(module_name))
+    except ModuleNotFoundError as error:
+        if error.name and f"{module_name}.".startswith(f"{error.name}."):
+            return ""
+        raise
+    from yobx.words import HINT, similar
+
+    near = [attribute] if attribute in names else similar(attribute, names)
+    return f"\n{HINT}Did you mean '{module_name}:{near[0]}'?" if near else ""
 
 
 def _is_model_file(path: Path) -> bool:

@@ -418,3 +418,24 @@ def test_a_syntax_error_is_told_without_the_frames_of_pytest(pytester):
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["*broken.py*line 1", "SyntaxError: invalid syntax"])
     assert "pluggy" not in result.stdout.str()[result.stdout.str().index("FAILURES") :]
+
+
+@pytest.mark.parametrize(
+    ("entry", "hint"),
+    [
+        ("zoo.good", "hint: Did you mean 'zoo:good'?"),
+        ("zoo.goood", "hint: Did you mean 'zoo:good'?"),
+        ("zoo.unlike_any", ""),
+        ("no_such_module.good", ""),
+        ("zoo", ""),
+    ],
+)
+def test_an_import_path_without_its_colon_is_told(pytester, entry, hint):
+    write_repository(pytester, [])
+    pytester.makepyprojecttoml(f'[tool.pytest.ini_options]\nyobx_models = ["{entry}"]\n')
+    result = run(pytester, "--yobx")
+    result.assert_outcomes(failed=1)
+    words = [f"yobx_models entry '{entry}' matches no *form package.module:attribute."]
+    result.stdout.fnmatch_lines([*words, hint] if hint else words, consecutive=True)
+    if not hint:
+        result.stdout.no_fnmatch_line("*Did you mean*")
