@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import ml_dtypes
@@ -24,6 +24,7 @@ __all__ = [
     "in_precision",
     "is_description",
     "source_arrays",
+    "strings_that_are_constants",
     "tensors_of",
     "with_descriptions",
     "with_string_arrays",
@@ -59,6 +60,27 @@ def _string_array(value: Any) -> NDArray[Any] | None:
         return None
     array = np.array(value, dtype=object)
     return array if all(isinstance(item, str | bytes) for item in array.ravel()) else None
+
+
+def strings_that_are_constants(args: Any) -> str:
+    """Says of lists of strings that they are no inputs: beside a tensor, Python values never are.
+
+    Args:
+        args: Inputs as the conversion receives them, nested.
+
+    Returns:
+        A note, or ``""``.
+    """
+    array = _string_array(args)
+    if array is not None:
+        return (
+            f"{args!r:.60} is a constant of the converted model, as every Python value is in "
+            "tf.function: give an array of strings, np.array([...], object), for an input"
+        )
+    children = args.values() if isinstance(args, Mapping) else args
+    if not isinstance(children, Iterable) or not isinstance(args, Mapping | tuple | list):
+        return ""
+    return next(filter(None, map(strings_that_are_constants, children)), "")
 
 
 def tensors_of(args: tuple[Any, ...]) -> list[NDArray[Any]]:

@@ -22,6 +22,7 @@ from yobx.verification.arguments import (
     in_precision,
     is_description,
     source_arrays,
+    strings_that_are_constants,
     tensors_of,
     with_descriptions,
     with_string_arrays,
@@ -108,7 +109,7 @@ def prepare(
         source, arrays, declared = _import(model, args, options, phases)
         converted = _convert(source, declared, options, phases)
         shared = shared_by_default(source.framework, declared, converted, options)
-        result.report.notes += [shared] if shared else []
+        result.report.notes += filter(None, (shared, strings_that_are_constants(declared)))
         arrays = with_known_keys(arrays, declared, converted, options.seed)
         if source.framework == "jax":
             arrays = as_jax_takes(arrays)

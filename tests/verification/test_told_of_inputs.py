@@ -55,3 +55,23 @@ def test_inputs_of_a_signature_share_their_size() -> None:
     spec = tf.TensorSpec((None, 4), tf.float32)
     (note,) = _told(tf.function(_tensorflow, input_signature=[spec, spec]))
     assert note.startswith(f"{NOTE}x, y by batch")
+
+
+def _named(x: Any, names: Any) -> Any:
+    return tf.sin(x), names[0]
+
+
+@pytest.mark.parametrize("names", [["a", "b"], (["a"], ["b"]), [["a"], ["b"]]])
+def test_strings_beside_a_tensor_are_told_to_be_constants(names: Any) -> None:
+    report = check_conversion(_named, (X, names), bindings="primes")
+    report.raise_if_failed()
+    (note,) = report.notes
+    assert "is a constant of the converted model, as every Python value is in tf.function" in note
+
+
+def test_an_array_of_strings_is_an_input_and_a_single_string_an_option() -> None:
+    spelt = np.array(["a", "b", "c"], object)
+    for args in ((X, spelt), (X, "ab")):
+        report = check_conversion(_named, args, bindings="sample")
+        report.raise_if_failed()
+        assert not any("is a constant" in note for note in report.notes)
