@@ -399,9 +399,10 @@ def test_what_stands_in_the_text_is_not_shown_as_a_traceback_too(pytester):
         import numpy as np
         import onnx
         import pytest
+        from yobx.errors import VerificationError
 
         def test_it(assert_converts):
-            with pytest.raises(Exception) as caught:
+            with pytest.raises(VerificationError) as caught:
                 assert_converts(onnx.ModelProto(), (np.zeros(3, "f4"),))
             assert "not made" in str(caught.value)
             assert caught.value.__cause__ is None

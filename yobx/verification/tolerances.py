@@ -99,6 +99,8 @@ class Tolerances:
         near: ULP by dtype that a source may be off itself, computed in float64.
         apart: Allowances that two runs of a source may be apart, for a model to lie between them.
         resemblance: Share of a magnitude that two runs of one source may be apart.
+        nearer: Share of the other side's distance to float64 below which a side is right.
+        shown: Share of a difference above which a piece of a graph still shows it.
         noise: Noise amplitude by class, in `u`.
         narrow_noise: The same in types of 16 bits, of those classes where it differs.
         narrow_sums: Operations of the source that add up in the 16 bits they are given.
@@ -129,6 +131,8 @@ class Tolerances:
     near: Mapping[str, float]
     apart: float
     resemblance: float
+    nearer: float
+    shown: float
     noise: Mapping[str, float]
     narrow_noise: Mapping[str, float]
     narrow_sums: frozenset[str]
@@ -349,6 +353,8 @@ def _parse(data: Mapping[str, Any]) -> Tolerances:
         near={dtype: float(ulp) for dtype, ulp in data["wide_source"]["near"].items()},
         apart=float(data["wide_source"]["apart"]),
         resemblance=float(data["resemblance"]["share"]),
+        nearer=float(data["verdict"]["nearer"]),
+        shown=float(data["verdict"]["shown"]),
         noise={
             name: float(value)
             for name, value in model["noise"].items()

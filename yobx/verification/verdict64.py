@@ -19,6 +19,7 @@ from yobx.verification.findings import Localization
 from yobx.verification.provenance import facts_of
 from yobx.verification.reference64 import evaluate
 from yobx.verification.runner import LoadError, RunError, Session
+from yobx.verification.tolerances import load_tolerances
 
 __all__ = [
     "OTHER_FUNCTION",
@@ -62,12 +63,13 @@ def verdict_of(exact: Any, ours: Any, theirs: Any, framework: str) -> tuple[str,
         near, far = (0.0 if same_ours else 1.0), (0.0 if same_theirs else 1.0)
     else:
         near, far = distance(exact, ours), distance(exact, theirs)
-    if near < 0.2 * far:
+    nearer = load_tolerances().nearer
+    if near < nearer * far:
         return (
             "converter",
             f"the same nodes, computed in float64, agree with onnxruntime → {OTHER_FUNCTION}",
         )
-    if far < 0.2 * near:
+    if far < nearer * near:
         return (
             "runtime",
             f"the same nodes, computed in float64, agree with {framework} → the runtime is off, "
@@ -135,7 +137,8 @@ def still_fails(
     if not is_float(np.asarray(want).dtype):
         return len(part.graph.node) if not np.array_equal(got, want) else 0
     error = distance(want, got)
-    return len(part.graph.node) if error > 0.1 * (difference.rms or 0.0) else 0
+    shown = load_tolerances().shown * (difference.rms or 0.0)
+    return len(part.graph.node) if error > shown else 0
 
 
 def as_reduction(
