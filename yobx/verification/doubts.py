@@ -8,7 +8,7 @@ from yobx.verification.comparison import Allowance
 from yobx.verification.findings import OutputReport
 from yobx.verification.tolerances import Tolerances
 
-__all__ = ["PHASE_OF", "differ", "doubtful"]
+__all__ = ["PHASE_OF", "differ", "doubtful", "off"]
 
 #: Phase that tells of an output, by its category; `values` for all others.
 PHASE_OF = {
@@ -25,6 +25,23 @@ def differ(reports: Sequence[OutputReport]) -> bool:
     return any(o.failed and o.category not in PHASE_OF for o in reports)
 
 
+def off(reports: Sequence[OutputReport], allowances: Mapping[str, Allowance]) -> list[str]:
+    """Names of outputs that differ by more than rounding explains, as it was measured.
+
+    Args:
+        reports: Findings of one run.
+        allowances: What they were compared with, by name; an element of a sequence has none.
+    """
+    return [
+        report.name
+        for report in reports
+        if report.failed
+        and report.category == "values"
+        and report.name in allowances
+        and allowances[report.name].rms is not None
+    ]
+
+
 def doubtful(
     reports: Sequence[OutputReport], allowances: Mapping[str, Allowance], table: Tolerances
 ) -> list[str]:
@@ -38,13 +55,11 @@ def doubtful(
     Returns:
         Names of outputs of which a few elements are off, and of those that have only a few.
     """
+    names = off(reports, allowances)
     return [
         report.name
         for report in reports
-        if report.failed
-        and report.category == "values"
-        and report.name in allowances  # an element of a sequence has none of its own
-        and allowances[report.name].rms is not None
+        if report.name in names
         and (
             0 < report.wrong <= max(1.0, table.few * report.elements)
             or report.elements <= len(table.rms_of_few)

@@ -239,6 +239,7 @@ def noisy_model(
     clean: Mapping[str, Any] | None = None,
     narrow: frozenset[str] = frozenset(),
     turns: int | None = None,
+    amplification: float | None = None,
 ) -> tuple[onnx.ModelProto, float, int]:
     """The noisy twin of a model.
 
@@ -249,13 +250,15 @@ def noisy_model(
         clean: Values without noise, for their magnitudes; a list of turns for one in a body.
         narrow: Results of casts which end an operation of the source in 16 bits.
         turns: Turns that a loop may take, as the table has it if ``None``.
+        amplification: How much larger than rounding the noise is, by the dtypes if ``None``.
 
     Returns:
         The twin (a light copy), the amplification of its noise, and how many nodes are noised. It
         has an input more, see `run_numbers`.
     """
     dtypes = {name: found.dtype for name, found in value_types(model).items()}
-    amplification = _amplification(dtypes)
+    if amplification is None:
+        amplification = _amplification(dtypes)
     waves = Waves(
         dtypes,
         {name: magnitude(value) for name, value in (clean or {}).items()},

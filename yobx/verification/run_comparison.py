@@ -6,7 +6,7 @@ import numpy as np
 
 from yobx.verification.comparison import Allowance, compare
 from yobx.verification.declared_shapes import symbolic
-from yobx.verification.doubts import differ, doubtful
+from yobx.verification.doubts import differ, doubtful, off
 from yobx.verification.evidence import BindingRun
 from yobx.verification.findings import OutputReport
 from yobx.verification.preparation import Prepared
@@ -55,6 +55,10 @@ class RunComparison:
         if names:
             again = sensitivity.tolerances.again
             self.allowances.update(sensitivity.measure(run.feeds, run.values, names, runs=again))
+            self.compare()
+        names = off(self.reports, self.allowances)
+        if names:
+            self.allowances.update(sensitivity.measure_small(run.feeds, run.values, names))
             self.compare()
 
     def _allowances(self) -> dict[str, Allowance]:

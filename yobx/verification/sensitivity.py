@@ -206,12 +206,54 @@ class Sensitivity:
             One allowance a name. Where nothing could be measured it is the usual tolerance of the
             dtype, and says so.
         """
-        places = {n: before_noise(n) if self._rounded_once(n) else n for n in names}
+        places = self._places(names)
         noisy = self._noisy_runs(feeds, list(places.values()), clean, runs or self.tolerances.runs)
         return {
             name: self._allowance(name, clean[name], [r.get(place) for r in noisy])
             for name, place in places.items()
         }
+
+    def measure_small(
+        self,
+        feeds: Mapping[str, NDArray[Any]],
+        clean: Mapping[str, Any],
+        names: Sequence[str],
+    ) -> dict[str, Allowance]:
+        """Measures again, also with noise as small as rounding, and as what an element is allowed.
+
+        A root near zero moves by the root of what its argument does: sixteen times the noise moves
+        it four times as far, and what is scaled back is a quarter of what rounding does. Where the
+        argument is cut off at zero it may take some deviations until anything moves.
+
+        Args:
+            feeds: Inputs of the run.
+            clean: Values of the same model without noise and without optimisation.
+            names: Values to measure.
+
+        Returns:
+            One allowance a name.
+        """
+        again, places = self.tolerances.again, self._places(names)
+        wanted = list(dict.fromkeys(places.values()))
+        noisy = self._noisy_runs(feeds, wanted, clean, again)
+        small: dict[float, list[dict[str, Any]]] = {}
+        try:
+            for amplification in (1.0, self.tolerances.elementwise) if noisy else ():
+                session, _ = self._noisy_session(wanted, clean, amplification)
+                numbers = run_numbers(self.seed, again)
+                runs = [session.run({**feeds, **n}, wanted).values for n in numbers]
+                small[amplification] = runs
+        except (LoadError, RunError) as error:
+            self._note(f"rounding could not be measured with small noise: {self._words(error)}")
+        allowances: dict[str, Allowance] = {}
+        for name, at in places.items():
+            less = {scale: [r.get(at) for r in runs] for scale, runs in small.items()}
+            allowances[name] = self._allowance(name, clean[name], [r.get(at) for r in noisy], less)
+        return allowances
+
+    def _places(self, names: Sequence[str]) -> dict[str, str]:
+        """Where in a noisy twin each value is measured."""
+        return {n: before_noise(n) if self._rounded_once(n) else n for n in names}
 
     def measure_turns(
         self,
@@ -269,7 +311,7 @@ class Sensitivity:
             return []
         try:
             if self._session is None or not set(wanted) <= set(self._session.outputs):
-                self._session = self._noisy_session(wanted, clean)
+                self._session, self._amplification = self._noisy_session(wanted, clean)
             session, numbers = self._session, run_numbers(self.seed, runs)
             return [session.run({**feeds, **n}, wanted).values for n in numbers]
         except (LoadError, RunError) as error:
@@ -280,21 +322,25 @@ class Sensitivity:
             self._note(f"rounding could not be measured: {self._words(error)}")
             return []
 
-    def _noisy_session(self, wanted: Sequence[str], clean: Mapping[str, Any]) -> Session:
-        twin, self._amplification, _ = noisy_model(
+    def _noisy_session(
+        self, wanted: Sequence[str], clean: Mapping[str, Any], amplification: float | None = None
+    ) -> tuple[Session, float]:
+        twin, amplification, _ = noisy_model(
             self.model,
             self.tolerances,
             seed=self.seed,
             clean=clean,
             narrow=self.narrow,
             turns=self._turns,
+            amplification=amplification,
         )
-        return Session(
+        session = Session(
             exposed(twin, wanted, inplace=True),
             weights=self.model,
             provider=self.provider,
             optimise=False,
         )
+        return session, amplification
 
     def _allows_more_turns(self, error: Exception, feeds: Mapping[str, NDArray[Any]]) -> bool:
         """Raises the number of turns where the model itself takes more; returns whether it does."""
@@ -314,7 +360,13 @@ class Sensitivity:
         if message not in self.notes:
             self.notes.append(message)
 
-    def _allowance(self, name: str, clean: Any, noisy: list[Any]) -> Allowance:
+    def _allowance(
+        self,
+        name: str,
+        clean: Any,
+        noisy: list[Any],
+        small: Mapping[float, list[Any]] | None = None,
+    ) -> Allowance:
         found = self.value_class(name)
         if isinstance(clean, list) or clean is None:
             first = clean[0] if clean else np.zeros(0, np.float32)
@@ -326,18 +378,30 @@ class Sensitivity:
         if not is_float(clean.dtype):
             flips = np.logical_or.reduce([n != clean for n in usable])
             return Allowance("exact", unstable=np.asarray(flips, np.bool_))
-        return self._measured(clean, usable, found, once=self._rounded_once(name))
+        less = {
+            scale: [np.asarray(n) for n in runs]
+            for scale, runs in (small or {}).items()
+            if all(n is not None and np.shape(n) == clean.shape for n in runs)
+        }
+        return self._measured(clean, usable, less, found, once=self._rounded_once(name))
 
     def _measured(
-        self, clean: NDArray[Any], noisy: list[NDArray[Any]], found: ValueClass, *, once: bool
+        self,
+        clean: NDArray[Any],
+        noisy: list[NDArray[Any]],
+        small: Mapping[float, list[NDArray[Any]]],
+        found: ValueClass,
+        *,
+        once: bool,
     ) -> Allowance:
         wide = widen(clean)
         finite = np.isfinite(wide) & np.logical_and.reduce([np.isfinite(widen(n)) for n in noisy])
         quiet = np.where(finite, wide, 0.0)
-        with np.errstate(over="ignore"):
-            moves = [np.abs(np.where(finite, widen(n), 0.0) - quiet) for n in noisy]
-        # Scaled before it is squared: values near the end of the range would overflow.
-        sigma = np.sqrt(np.mean([np.square(m / self._amplification) for m in moves], axis=0))
+        sigma = _deviation(noisy, quiet, finite, self._amplification)
+        # What is linear moves twice as far at most: each run is rounded itself.
+        for amplification, runs in small.items():
+            less = _deviation(runs, quiet, finite, amplification)
+            sigma = np.where(less > self.tolerances.bent * sigma, less, sigma)
         moving = sigma[sigma > 0.0]
         typical = float(np.median(moving)) if moving.size else 0.0
         # Six runs may take one deviation for too small, so the typical one counts too, but an
@@ -381,6 +445,16 @@ class Sensitivity:
         absolute = scale * (row.atol + row.rtol * np.abs(widen(clean)))
         rule = f"rtol {row.rtol:g}, atol {row.atol:g} (rounding could not be measured)"
         return Allowance(rule, np.asarray(absolute, np.float64), zero_sign=found.zero_sign)
+
+
+def _deviation(
+    noisy: Sequence[NDArray[Any]], quiet: NDArray[Any], finite: NDArray[np.bool_], scale: float
+) -> NDArray[np.float64]:
+    """How far noise moves each element, root mean square, as rounding alone would."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        moves = [np.abs(np.where(finite, widen(n), 0.0) - quiet) for n in noisy]
+        # Scaled before it is squared: values near the end of the range would overflow.
+        return np.asarray(np.sqrt(np.mean([np.square(m / scale) for m in moves], axis=0)))
 
 
 def _words(label: str) -> str:

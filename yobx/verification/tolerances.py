@@ -111,6 +111,8 @@ class Tolerances:
         inside: Factor on it for values that only tell where a fault is.
         rms: Measured standard deviations allowed for the root mean square.
         rms_of_few: The same by number of elements, from one, where it is measured again.
+        bent: Ratio of deviations under noise about as small as rounding, and under larger noise
+            scaled back, above which a value does not move in proportion.
         weak: Share of the output's spread above which an allowance proves little.
         blind: Share above which it proves nothing.
         same_ulp: Units in the last place within which both sides are one value all the same.
@@ -143,6 +145,7 @@ class Tolerances:
     inside: float
     rms: float
     rms_of_few: tuple[float, ...]
+    bent: float
     weak: float
     blind: float
     same_ulp: float
@@ -369,6 +372,7 @@ def _parse(data: Mapping[str, Any]) -> Tolerances:
         inside=float(model["inside"]),
         rms=float(model["rms"]),
         rms_of_few=tuple(float(value) for value in model["rms_of_few"]),
+        bent=float(model["bent"]),
         weak=float(model["weak"]),
         blind=float(model["blind"]),
         same_ulp=float(model["same_ulp"]),
