@@ -11,7 +11,7 @@ from yobx.verification.long_sums import SUMMING_SCATTERS, scatter_reduction
 from yobx.verification.provenance import Operation, operation_of
 from yobx.verification.tolerances import CLASSES, Tolerances
 
-__all__ = ["ValueClass", "classify", "node_class", "operation_results", "subgraphs"]
+__all__ = ["ValueClass", "classify", "node_class", "operation_results", "reads", "subgraphs"]
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ def classify(
     results = operation_results(model.graph.node)
     inside = {o for n in model.graph.node for o in n.output if o and o not in results}
     for index, node in enumerate(model.graph.node):
-        sources = [classes.get(name, ValueClass()) for name in _reads(node)]
+        sources = [classes.get(name, ValueClass()) for name in reads(node)]
         result = _combine(node, index, sources, tolerances)
         operation = _operation(node, node_class(node, tolerances), sources)
         if operation is not None and not (
@@ -113,11 +113,12 @@ def operation_results(nodes: Iterable[onnx.NodeProto]) -> dict[str, Operation]:
     return made
 
 
-def _reads(node: onnx.NodeProto) -> Iterator[str]:
+def reads(node: onnx.NodeProto) -> Iterator[str]:
+    """What a node reads, with all that the nodes of its bodies do."""
     yield from node.input
     for body in subgraphs(node):
         for inner in body.node:
-            yield from _reads(inner)
+            yield from reads(inner)
 
 
 def _operation(node: onnx.NodeProto, label: str, sources: list[ValueClass]) -> Operation | None:

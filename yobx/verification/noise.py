@@ -20,7 +20,8 @@ from yobx.verification.magnitudes import is_subnormal, is_whole, magnitude
 from yobx.verification.narrow_casts import steps_before
 from yobx.verification.noise_of_sums import NoiseOfSums
 from yobx.verification.noise_waves import LOW, RUN_NUMBER, UNIT, Waves, before_noise
-from yobx.verification.provenance import Operation, facts_of
+from yobx.verification.provenance import Operation, facts_of, operation_of
+from yobx.verification.source_types import source_units
 from yobx.verification.tolerances import Tolerances
 from yobx.verification.turn_limit import end_after
 from yobx.verification.value_types import value_types
@@ -51,6 +52,7 @@ class _Noise:
     whole: frozenset[str]
     unrounded: frozenset[str]
     narrow: frozenset[str]
+    source: Mapping[str, float]
     turns: int
     noised: int = 0
 
@@ -60,11 +62,34 @@ class _Noise:
         producers = {name: node for node in nodes for name in node.output}
         results = operation_results(nodes)
         for node in nodes:
-            noisy = self._node(node, producers)
+            noisy = self._part(node, results) or self._node(node, producers)
             for name in node.output:
                 noisy += self._noise_of_exceptions(noisy, name, results.get(name))
             result.extend(noisy)
         return result
+
+    def _part(self, node: onnx.NodeProto, results: Mapping[str, Operation]) -> list[onnx.NodeProto]:
+        """The node, if it is part of a function that is exact as a whole; noise is its result's."""
+        operation = operation_of(node)
+        dtypes = {self.waves.dtypes.get(name) for name in node.output if name}
+        if (
+            operation is None
+            or operation.kind not in self.tolerances.one_function
+            or not dtypes <= {TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.BOOL}
+            or any(subgraphs(node))
+        ):
+            return []
+        copy = onnx.NodeProto()
+        copy.CopyFrom(node)
+        noise: list[onnx.NodeProto] = []
+        for i, name in enumerate(node.output):
+            dtype = self.waves.dtypes[name]
+            if name in results and dtype in UNIT:
+                copy.output[i] = before_noise(name)
+                width = self._width("transcendental", dtype)
+                noise += self.waves.relative(copy.output[i], name, width, self._unit(node, dtype))
+                self.noised += 1
+        return [copy, *noise]
 
     def _noise_of_exceptions(
         self, nodes: list[onnx.NodeProto], output: str, operation: Operation | None
@@ -123,7 +148,7 @@ class _Noise:
         outputs = [o for o in node.output if o and self.waves.dtypes.get(o) in UNIT]
         if bodies or label == "exact" or not outputs or node.op_type in _NEVER_NOISED:
             return [node]
-        if self._adds_whole_numbers(original):
+        if self._adds_whole_numbers(original) or not self._unit_of_source(original):
             return [node]
         before = self._input_noise(node) if label == "composite" else []
         after: list[onnx.NodeProto] = []
@@ -194,7 +219,11 @@ class _Noise:
         """
         if "widened" in facts_of(node) and self.unrounded.isdisjoint(node.output):
             return max(UNIT[dtype], UNIT[TensorProto.FLOAT])
-        return UNIT[dtype]
+        return min(UNIT[dtype], self._unit_of_source(node))
+
+    def _unit_of_source(self, node: onnx.NodeProto) -> float:
+        """The rounding of the operation of the source that a node came of, where that is known."""
+        return min((self.source[n] for n in node.output if n in self.source), default=np.inf)
 
 
 def _has_factor(node: onnx.NodeProto) -> bool:
@@ -256,7 +285,8 @@ def noisy_model(
         The twin (a light copy), the amplification of its noise, and how many nodes are noised. It
         has an input more, see `run_numbers`.
     """
-    dtypes = {name: found.dtype for name, found in value_types(model).items()}
+    types = value_types(model)
+    dtypes = {name: found.dtype for name, found in types.items()}
     if amplification is None:
         amplification = _amplification(dtypes)
     waves = Waves(
@@ -275,6 +305,7 @@ def noisy_model(
         whole=frozenset(name for name, value in (clean or {}).items() if is_whole(value)),
         unrounded=frozenset(_unrounded(model.graph)),
         narrow=narrow,
+        source=source_units(model, types, UNIT),
         turns=tolerances.turns if turns is None else turns,
     )
     twin = light(model)

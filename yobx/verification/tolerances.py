@@ -104,6 +104,7 @@ class Tolerances:
         noise: Noise amplitude by class, in `u`.
         narrow_noise: The same in types of 16 bits, of those classes where it differs.
         narrow_sums: Operations of the source that add up in the 16 bits they are given.
+        one_function: Operations of the source that are one function, whatever stands for them.
         runs: Noisy runs for each binding.
         again: Noisy runs where a few elements are off.
         few: Share of the elements of an output that is a few.
@@ -138,6 +139,7 @@ class Tolerances:
     noise: Mapping[str, float]
     narrow_noise: Mapping[str, float]
     narrow_sums: frozenset[str]
+    one_function: frozenset[str]
     runs: int
     again: int
     few: float
@@ -361,10 +363,11 @@ def _parse(data: Mapping[str, Any]) -> Tolerances:
         noise={
             name: float(value)
             for name, value in model["noise"].items()
-            if name not in {"narrow", "narrow_sums"}
+            if name not in {"narrow", "narrow_sums", "one_function"}
         },
         narrow_noise={k: float(value) for k, value in model["noise"]["narrow"].items()},
         narrow_sums=frozenset(model["noise"]["narrow_sums"]["operations"]),
+        one_function=frozenset(model["noise"]["one_function"]["operations"]),
         runs=int(model["runs"]),
         again=int(model["again"]),
         few=float(model["few"]),
