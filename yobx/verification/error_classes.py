@@ -14,6 +14,10 @@ from yobx.verification.tolerances import CLASSES, Tolerances
 __all__ = ["ValueClass", "classify", "node_class", "operation_results", "reads", "subgraphs"]
 
 
+#: Operators that interpolate, with the mode they have where none is stated.
+_SAMPLERS = {"Resize": "nearest", "GridSample": "linear"}
+
+
 @dataclass(frozen=True)
 class ValueClass:
     """What the ancestors of a value do to it.
@@ -54,10 +58,17 @@ def node_class(node: onnx.NodeProto, tolerances: Tolerances) -> str:
     bodies = list(subgraphs(node))
     if node.op_type in SUMMING_SCATTERS and not node.domain:
         return tolerances.scattered.get(scatter_reduction(node), "exact")
+    if node.op_type in _SAMPLERS and not node.domain and _mode(node) == "nearest":
+        return "exact"  # of its neighbours one is moved
     if not bodies:
         return tolerances.class_of(node.domain, node.op_type)
     labels = [node_class(inner, tolerances) for body in bodies for inner in body.node]
     return max(labels, key=CLASSES.index, default="exact")
+
+
+def _mode(node: onnx.NodeProto) -> str:
+    told = [a.s.decode() for a in node.attribute if a.name == "mode"]
+    return told[0] if told else _SAMPLERS[node.op_type]
 
 
 def classify(

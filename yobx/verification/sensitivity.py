@@ -47,6 +47,9 @@ from yobx.verification.value_types import ValueType, value_types
 
 __all__ = ["Sensitivity"]
 
+# Elements of which a median says what is typical, each measured a few times.
+_SOME = 4
+
 
 @dataclass
 class Sensitivity:
@@ -402,11 +405,10 @@ class Sensitivity:
         for amplification, runs in small.items():
             less = _deviation(runs, quiet, finite, amplification)
             sigma = np.where(less > self.tolerances.bent * sigma, less, sigma)
-        moving = sigma[sigma > 0.0]
-        typical = float(np.median(moving)) if moving.size else 0.0
         # Six runs may take one deviation for too small, so the typical one counts too, but an
         # element that is a sum of more numbers than most may be off by as much as it moves.
-        pooled = np.maximum(sigma, np.sqrt((np.square(sigma) + typical**2) / 2.0))
+        typical = _typical(sigma, self.tolerances.unlike)
+        pooled = np.maximum(sigma, np.sqrt((np.square(sigma) + np.square(typical)) / 2.0))
         unit = spacing(np.abs(quiet), clean.dtype) if clean.size else np.zeros(clean.shape)
         scale = self.tolerances.scale
         # Where noise alone turns a number into an infinity, a finite error says nothing.
@@ -455,6 +457,25 @@ def _deviation(
         moves = [np.abs(np.where(finite, widen(n), 0.0) - quiet) for n in noisy]
         # Scaled before it is squared: values near the end of the range would overflow.
         return np.asarray(np.sqrt(np.mean([np.square(m / scale) for m in moves], axis=0)))
+
+
+def _typical(sigma: NDArray[np.float64], unlike: float) -> NDArray[np.float64]:
+    """What elements beside each one typically move: one output may join numbers of unlike scale.
+
+    The least of the medians of all that moves, along each axis where there are some, and no more
+    than so many times what the element itself moves, where it does.
+    """
+    moving = np.where(sigma > 0.0, sigma, np.nan)
+    if np.isnan(moving).all():
+        return np.zeros_like(sigma)
+    typical = np.full(sigma.shape, np.nanmedian(moving))
+    for axis in range(sigma.ndim if sigma.ndim > 1 else 0):
+        others = tuple(a for a in range(sigma.ndim) if a != axis)
+        if sigma.size >= _SOME * sigma.shape[axis]:
+            still = np.isnan(moving).all(axis=others, keepdims=True)
+            beside = np.nanmedian(np.where(still, 0.0, moving), axis=others, keepdims=True)
+            typical = np.minimum(typical, beside)
+    return np.where(sigma > 0.0, np.minimum(typical, unlike * sigma), typical)
 
 
 def _words(label: str) -> str:

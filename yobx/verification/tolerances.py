@@ -112,6 +112,8 @@ class Tolerances:
         inside: Factor on it for values that only tell where a fault is.
         rms: Measured standard deviations allowed for the root mean square.
         rms_of_few: The same by number of elements, from one, where it is measured again.
+        unlike: Ratio of the typical deviation and that of an element itself, above which the first
+            says nothing of the second.
         bent: Ratio of deviations under noise about as small as rounding, and under larger noise
             scaled back, above which a value does not move in proportion.
         weak: Share of the output's spread above which an allowance proves little.
@@ -147,6 +149,7 @@ class Tolerances:
     inside: float
     rms: float
     rms_of_few: tuple[float, ...]
+    unlike: float
     bent: float
     weak: float
     blind: float
@@ -375,6 +378,7 @@ def _parse(data: Mapping[str, Any]) -> Tolerances:
         inside=float(model["inside"]),
         rms=float(model["rms"]),
         rms_of_few=tuple(float(value) for value in model["rms_of_few"]),
+        unlike=float(model["unlike"]),
         bent=float(model["bent"]),
         weak=float(model["weak"]),
         blind=float(model["blind"]),
