@@ -43,7 +43,8 @@ class Allowance:
         ulp: Units in the last place allowed; the larger of both counts.
         rms: Root mean square allowed for the whole array, or ``None``.
         zero_sign: Whether the sign of a zero must agree.
-        unstable: Elements of an integer or bool array that rounding alone turns over, or ``None``.
+        unstable: Elements of an integer or bool array that rounding alone turns over, and those of
+            floats that it makes finite or not; ``None`` if there are none.
         weak_above: Median allowance, as a share of the spread, above which a warning is given.
         blind_above: The same, above which the comparison proves nothing and fails.
         same_ulp: Units in the last place within which both sides are one value, whatever rounding
@@ -227,6 +228,8 @@ def _compare_floats(
     wide_got, wide_want = widen(got), widen(want)
     nan_wrong = _part_mismatch(wide_got, wide_want, np.isnan)
     inf_wrong = _inf_mismatch(wide_got, wide_want) & ~nan_wrong
+    turned = _turned_over(nan_wrong | inf_wrong, allowance)
+    nan_wrong, inf_wrong = nan_wrong & ~turned, inf_wrong & ~turned
     zero_wrong = _zero_sign_mismatch(wide_got, wide_want)
     finite = np.isfinite(wide_got) & np.isfinite(wide_want)
     with np.errstate(invalid="ignore", over="ignore"):
@@ -253,6 +256,7 @@ def _compare_floats(
         size = np.maximum(np.abs(wide_want[finite]), spread)
         blind = (allowed[finite] > size) & (ulp[finite] > allowance.same_ulp)
         _judge_blind_elements(report, blind, want.dtype, allowance)
+    _judge_turned_over(report, turned, allowance)
     if not allowance.zero_sign and zero_wrong.any():
         report.notes.append(
             f"the sign of {int(zero_wrong.sum())} zeros differs (left open by the operators)"
@@ -260,7 +264,7 @@ def _compare_floats(
         zero_wrong = np.zeros_like(zero_wrong)
     masks = {"nan": nan_wrong, "inf": inf_wrong, "zero sign": zero_wrong, "values": value_wrong}
     _verdict(report, masks, got, want)
-    _check_rms(report, error, finite, allowance)
+    _check_rms(report, error, finite & np.isfinite(allowed), allowance)
     if not finite.any() and not report.failed:
         report.outcome, report.vacuous = Outcome.WARNING, True
         report.notes.append("no element is finite: only the places of NaN and infinities agree")
@@ -297,18 +301,19 @@ def _verdict(
 
 
 def _check_rms(
-    report: OutputReport, error: NDArray[np.float64], finite: _Mask, allowance: Allowance
+    report: OutputReport, error: NDArray[np.float64], judged: _Mask, allowance: Allowance
 ) -> None:
-    if allowance.rms is None or not finite.any():
+    if allowance.rms is None or not judged.any():
         return
     report.allowed_rms = allowance.rms
-    rms = report.rms or 0.0
+    with np.errstate(over="ignore"):
+        rms = report.rms = float(np.sqrt(np.mean(np.square(error[judged]))))
     # A quantised output cannot be nearer than its own last place.
     if rms <= allowance.rms:
         return
     if not report.failed or report.category == UNDECIDED:
         report.outcome, report.category = Outcome.FAILED, "values"
-        index = np.unravel_index(int(np.argmax(error)), error.shape)
+        index = np.unravel_index(int(np.argmax(np.where(judged, error, 0.0))), error.shape)
         report.first_index = tuple(int(i) for i in index)
     report.notes.append(
         f"systematic: root mean square {rms:.2e}, rounding explains {allowance.rms:.2e}"
@@ -439,6 +444,24 @@ def _judge_blind_elements(
             f"{int(blind.sum())} of {blind.size} elements differ and are allowed more than they "
             "are: undecided"
         )
+
+
+def _turned_over(wrong: _Mask, allowance: Allowance) -> _Mask:
+    """Elements that are finite on one side alone, as rounding alone may make them."""
+    unstable = allowance.unstable
+    return np.zeros_like(wrong) if unstable is None else np.asarray(wrong & unstable)
+
+
+def _judge_turned_over(report: OutputReport, turned: _Mask, allowance: Allowance) -> None:
+    if not turned.any() or report.failed:
+        return
+    few = turned.mean() <= allowance.blind_above
+    report.outcome = Outcome.WARNING if few else Outcome.FAILED
+    report.category = "" if few else UNDECIDED
+    report.notes.append(
+        f"{int(turned.sum())} of {turned.size} elements are finite on one side alone, where "
+        "rounding alone makes them so: undecided"
+    )
 
 
 def _part_mismatch(got: NDArray[Any], want: NDArray[Any], test: Any) -> _Mask:

@@ -36,7 +36,7 @@ def off(reports: Sequence[OutputReport], allowances: Mapping[str, Allowance]) ->
         report.name
         for report in reports
         if report.failed
-        and report.category == "values"
+        and report.category in {"values", "nan", "inf"}
         and report.name in allowances
         and allowances[report.name].rms is not None
     ]

@@ -14,6 +14,11 @@ from yobx.verification.tolerances import CLASSES, Tolerances
 __all__ = ["ValueClass", "classify", "node_class", "operation_results", "reads", "subgraphs"]
 
 
+_STEPS = frozenset({"Ceil", "Floor", "Round", "Sign"})
+_WHOLE = frozenset(
+    int(getattr(onnx.TensorProto, name))
+    for name in ("BOOL", *(f"{u}INT{bits}" for u in ("", "U") for bits in (8, 16, 32, 64)))
+)
 #: Operators that interpolate, with the mode they have where none is stated.
 _SAMPLERS = {"Resize": "nearest", "GridSample": "linear"}
 
@@ -64,6 +69,12 @@ def node_class(node: onnx.NodeProto, tolerances: Tolerances) -> str:
         return tolerances.class_of(node.domain, node.op_type)
     labels = [node_class(inner, tolerances) for body in bodies for inner in body.node]
     return max(labels, key=CLASSES.index, default="exact")
+
+
+def _is_step(node: onnx.NodeProto) -> bool:
+    """Whether a node makes whole numbers of what it is given."""
+    to = next((a.i for a in node.attribute if a.name == "to"), None)
+    return node.op_type in _STEPS or (node.op_type == "Cast" and to in _WHOLE)
 
 
 def _mode(node: onnx.NodeProto) -> str:
@@ -153,6 +164,8 @@ def _combine(
     if label != "exact":
         inexact.add((index, node.op_type))
         many = many or any(subgraphs(node))
+    # Units in the last place say nothing of a step: it turns over, or does not.
+    many = many or (bool(inexact) and _is_step(node))
     depth = 2 if many or len(inexact) > 1 else len(inexact)
     only = next(iter(inexact)) if depth == 1 else (-1, "")
     nested = {inner.op_type for body in subgraphs(node) for inner in body.node}

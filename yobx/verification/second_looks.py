@@ -148,7 +148,7 @@ def ask_whether_constant(found: RunComparison, phases: PhaseLog) -> None:
     if not undecided or not isinstance(source, WideSource):
         return
     inside = inner_values(evidence_of(found.prepared, run), found.prepared.sensitivity)
-    if not inside or any(r.failed and r.category != UNDECIDED for r in inside.values()):
+    if any(r.failed and r.category != UNDECIDED for r in inside.values()):
         return
     options, others = found.prepared.options.conversion(), varied(run.args)
     if others is None:

@@ -49,6 +49,8 @@ __all__ = ["Sensitivity"]
 
 # Elements of which a median says what is typical, each measured a few times.
 _SOME = 4
+# Share of elements that move, below which what stands still is not what they are.
+_RARE = 0.1
 
 
 @dataclass
@@ -411,8 +413,9 @@ class Sensitivity:
         pooled = np.maximum(sigma, np.sqrt((np.square(sigma) + np.square(typical)) / 2.0))
         unit = spacing(np.abs(quiet), clean.dtype) if clean.size else np.zeros(clean.shape)
         scale = self.tolerances.scale
-        # Where noise alone turns a number into an infinity, a finite error says nothing.
-        unstable = np.isfinite(wide) & ~finite
+        # Where noise alone makes a number what is none, or the other way, an error says nothing.
+        finites = [np.isfinite(a) for a in (wide, *map(widen, noisy))]
+        unstable = np.logical_or.reduce(finites) & ~np.logical_and.reduce(finites)
         elementwise = np.where(unstable, np.inf, scale * self.tolerances.elementwise * pooled)
         rms = 0.0
         if clean.size:
@@ -430,6 +433,7 @@ class Sensitivity:
             ulp=ulp,
             rms=scale * self.tolerances.rms_limit(clean.size, len(noisy)) * rms,
             zero_sign=found.zero_sign,
+            unstable=np.asarray(unstable, np.bool_),
             weak_above=self.tolerances.weak,
             blind_above=self.tolerances.blind,
             same_ulp=self.tolerances.same_ulp,
@@ -475,7 +479,10 @@ def _typical(sigma: NDArray[np.float64], unlike: float) -> NDArray[np.float64]:
             still = np.isnan(moving).all(axis=others, keepdims=True)
             beside = np.nanmedian(np.where(still, 0.0, moving), axis=others, keepdims=True)
             typical = np.minimum(typical, beside)
-    return np.where(sigma > 0.0, np.minimum(typical, unlike * sigma), typical)
+    # As of steps, of which few turn over.
+    rare = np.count_nonzero(sigma) < _RARE * sigma.size
+    at_rest = np.zeros_like(sigma) if rare else typical
+    return np.where(sigma > 0.0, np.minimum(typical, unlike * sigma), at_rest)
 
 
 def _words(label: str) -> str:
