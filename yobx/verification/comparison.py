@@ -44,7 +44,7 @@ class Allowance:
         rms: Root mean square allowed for the whole array, or ``None``.
         zero_sign: Whether the sign of a zero must agree.
         unstable: Elements of an integer or bool array that rounding alone turns over, and those of
-            floats that it makes finite or not; ``None`` if there are none.
+            floats that it makes a number or none; ``None`` if there are none.
         weak_above: Median allowance, as a share of the spread, above which a warning is given.
         blind_above: The same, above which the comparison proves nothing and fails.
         same_ulp: Units in the last place within which both sides are one value, whatever rounding
@@ -228,8 +228,8 @@ def _compare_floats(
     wide_got, wide_want = widen(got), widen(want)
     nan_wrong = _part_mismatch(wide_got, wide_want, np.isnan)
     inf_wrong = _inf_mismatch(wide_got, wide_want) & ~nan_wrong
-    turned = _turned_over(nan_wrong | inf_wrong, allowance)
-    nan_wrong, inf_wrong = nan_wrong & ~turned, inf_wrong & ~turned
+    turned = _turned_over(nan_wrong, allowance)
+    nan_wrong = nan_wrong & ~turned
     zero_wrong = _zero_sign_mismatch(wide_got, wide_want)
     finite = np.isfinite(wide_got) & np.isfinite(wide_want)
     with np.errstate(invalid="ignore", over="ignore"):
@@ -447,7 +447,7 @@ def _judge_blind_elements(
 
 
 def _turned_over(wrong: _Mask, allowance: Allowance) -> _Mask:
-    """Elements that are finite on one side alone, as rounding alone may make them."""
+    """Elements that are numbers on one side alone, as rounding alone may make them."""
     unstable = allowance.unstable
     return np.zeros_like(wrong) if unstable is None else np.asarray(wrong & unstable)
 
@@ -459,7 +459,7 @@ def _judge_turned_over(report: OutputReport, turned: _Mask, allowance: Allowance
     report.outcome = Outcome.WARNING if few else Outcome.FAILED
     report.category = "" if few else UNDECIDED
     report.notes.append(
-        f"{int(turned.sum())} of {turned.size} elements are finite on one side alone, where "
+        f"{int(turned.sum())} of {turned.size} elements are numbers on one side alone, where "
         "rounding alone makes them so: undecided"
     )
 

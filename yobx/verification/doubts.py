@@ -36,7 +36,7 @@ def off(reports: Sequence[OutputReport], allowances: Mapping[str, Allowance]) ->
         report.name
         for report in reports
         if report.failed
-        and report.category in {"values", "nan", "inf"}
+        and report.category in {"values", "nan"}
         and report.name in allowances
         and allowances[report.name].rms is not None
     ]
@@ -60,6 +60,7 @@ def doubtful(
         report.name
         for report in reports
         if report.name in names
+        and report.category == "values"
         and (
             0 < report.wrong <= max(1.0, table.few * report.elements)
             or report.elements <= len(table.rms_of_few)

@@ -164,8 +164,10 @@ def _combine(
     if label != "exact":
         inexact.add((index, node.op_type))
         many = many or any(subgraphs(node))
-    # Units in the last place say nothing of a step: it turns over, or does not.
-    many = many or (bool(inexact) and _is_step(node))
+    # Units in the last place say nothing of a step: it turns over, or does not. What both sides
+    # round correctly they step alike.
+    loose = any(source.label not in {"exact", "rounded"} for source in sources)
+    many = many or (loose and _is_step(node))
     depth = 2 if many or len(inexact) > 1 else len(inexact)
     only = next(iter(inexact)) if depth == 1 else (-1, "")
     nested = {inner.op_type for body in subgraphs(node) for inner in body.node}

@@ -413,10 +413,11 @@ class Sensitivity:
         pooled = np.maximum(sigma, np.sqrt((np.square(sigma) + np.square(typical)) / 2.0))
         unit = spacing(np.abs(quiet), clean.dtype) if clean.size else np.zeros(clean.shape)
         scale = self.tolerances.scale
-        # Where noise alone makes a number what is none, or the other way, an error says nothing.
-        finites = [np.isfinite(a) for a in (wide, *map(widen, noisy))]
-        unstable = np.logical_or.reduce(finites) & ~np.logical_and.reduce(finites)
-        elementwise = np.where(unstable, np.inf, scale * self.tolerances.elementwise * pooled)
+        # Where noise alone turns a number into an infinity, a finite error says nothing.
+        ends = np.isfinite(wide) & ~finite
+        elementwise = np.where(ends, np.inf, scale * self.tolerances.elementwise * pooled)
+        numbers = [~np.isnan(a) for a in (wide, *map(widen, noisy))]
+        turned = np.logical_or.reduce(numbers) & ~np.logical_and.reduce(numbers)
         rms = 0.0
         if clean.size:
             # Half a unit: the outputs themselves are rounded to their dtype.
@@ -433,7 +434,7 @@ class Sensitivity:
             ulp=ulp,
             rms=scale * self.tolerances.rms_limit(clean.size, len(noisy)) * rms,
             zero_sign=found.zero_sign,
-            unstable=np.asarray(unstable, np.bool_),
+            unstable=np.asarray(turned, np.bool_),
             weak_above=self.tolerances.weak,
             blind_above=self.tolerances.blind,
             same_ulp=self.tolerances.same_ulp,
