@@ -253,7 +253,8 @@ class Localization:
         layer: Layer path, or ``""``.
         user_line: The user's file and line, or ``""``.
         inputs_agree: Whether the inputs of that node still agree; ``None`` when not comparable.
-        verdict: ``converter``, ``runtime``, ``source``, ``undecided``.
+        verdict: ``converter``, ``runtime``, ``source``, ``ill-conditioned`` (each side follows from
+            its own inputs, which differ by rounding), ``undecided``.
         reason: The verdict in words.
         compared: How many intermediate values could be compared.
         method: How the values of the source were obtained.

@@ -25,6 +25,7 @@ from yobx.verification.inner_comparison import (
 )
 from yobx.verification.inner_values import body_of, values_in_order
 from yobx.verification.nodes_alone import without_values
+from yobx.verification.own_inputs import unequal, what_follows
 from yobx.verification.reference64 import evaluate, piece
 from yobx.verification.sensitivity import Sensitivity
 from yobx.verification.shape_proof import describe_node
@@ -150,6 +151,7 @@ class _View:
         agreeing: Those of them that both sides have.
         ours: The value in the converted model.
         theirs: The value in the source.
+        own: The given values as the converted model has them.
     """
 
     model: onnx.ModelProto
@@ -157,6 +159,7 @@ class _View:
     agreeing: frozenset[str]
     ours: Any
     theirs: Any
+    own: Mapping[str, Any]
 
 
 def _view(
@@ -170,7 +173,9 @@ def _view(
     known = {n: theirs[n] for n in agreeing if n not in evidence.turns}
     if name not in evidence.turns:
         given = {**feeds, **known}
-        return _View(evidence.model, given, frozenset(given), evidence.values[name], theirs[name])
+        own = {n: evidence.values[n] for n in given}
+        ours = evidence.values[name]
+        return _View(evidence.model, given, frozenset(given), ours, theirs[name], own)
     body, turn = body_of(evidence.model, name), turn_of(name, difference)
     part = onnx.ModelProto()
     part.CopyFrom(evidence.model)
@@ -183,12 +188,15 @@ def _view(
     # What a loop hands from turn to turn has no name in the source; no earlier turn differs.
     state = {} if body is None else {value.name for value in body.input}
     handed = {n: evidence.turns[n][turn] for n in state if len(evidence.turns.get(n, ())) > turn}
+    given = {**feeds, **handed, **known}
     return _View(
         part,
-        {**feeds, **handed, **known},
+        given,
         frozenset({*feeds, *known}),
         evidence.turns[name][turn],
         theirs[name][turn],
+        {n: evidence.turns[n][turn] if n in beside else evidence.values[n] for n in known}
+        | {**feeds, **handed},
     )
 
 
@@ -214,15 +222,19 @@ def _describe(
     found.inputs_agree = all("not comparable" not in state for state in states) or None
     part = piece(view.model, list(view.given), name, view.given)
     feeds = {value.name: view.given[value.name] for value in part.graph.input}
-    exact = evaluate(part, feeds)
+    exact, own = evaluate(part, feeds), {n: view.own[n] for n in feeds}
+    equal = not unequal(own, feeds)
     prefix = (
-        "the inputs of that node still agree"
+        f"the inputs of that node still agree{'' if equal else ' within rounding'}"
         if found.inputs_agree
         else f"from the last values that agree to this one: {counted(len(part.graph.node), 'node')}"
     )
     found.verdict, words = verdict_of(exact, view.ours, view.theirs, evidence.source.framework)
     if found.verdict == "runtime" and rounds_alone(part, feeds, view.ours, view.theirs):
         found.verdict, words = "converter", ROUNDS
+    if found.verdict != "converter":
+        followed = what_follows(part, own, feeds, view.ours, view.theirs)
+        found.verdict, words = followed or (found.verdict, words)
     found.reason += f"{prefix}; {words}"
     found.reduced_nodes = still_fails(part, feeds, view.theirs, found)
     return [as_reduction(part, feeds, name, view.theirs)] if found.reduced_nodes else []

@@ -20,6 +20,7 @@ from yobx.verification.provenance import facts_of
 from yobx.verification.reference64 import evaluate
 from yobx.verification.runner import LoadError, RunError, Session
 from yobx.verification.tolerances import load_tolerances
+from yobx.words import counted
 
 __all__ = [
     "OTHER_FUNCTION",
@@ -27,6 +28,7 @@ __all__ = [
     "as_reduction",
     "describe_origin",
     "distance",
+    "furthest",
     "rounds_alone",
     "still_fails",
     "verdict_of",
@@ -110,6 +112,26 @@ def distance(exact: Any, other: Any) -> float:
         return float("inf")
     with np.errstate(over="ignore"):
         return float(np.sqrt(np.mean(np.square(error)))) if error.size else 0.0
+
+
+def furthest(one: Any, other: Any) -> str:
+    """The largest difference of two arrays of one shape, in words.
+
+    Args:
+        one: The one.
+        other: The other.
+    """
+    a, b = np.asarray(one), np.asarray(other)
+    if a.dtype.kind not in "biuf" and not is_float(a.dtype):
+        return "what is no number"
+    with np.errstate(invalid="ignore", over="ignore"):
+        error = np.abs(widen(a) - widen(b))
+    same = (a == b) | (np.isnan(widen(a)) & np.isnan(widen(b)))
+    error = np.where(same, 0.0, error)
+    odd = int((~np.isfinite(error)).sum())
+    if odd:
+        return f"{counted(odd, 'element')} finite on one side alone"
+    return f"up to {float(error.max(initial=0.0)):.2g}"
 
 
 def still_fails(
