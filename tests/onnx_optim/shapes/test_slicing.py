@@ -2,12 +2,14 @@
 
 import itertools
 
+import ml_dtypes
 import numpy as np
 import pytest
 from onnx import TensorProto as T
+from onnx import helper, numpy_helper
 
 from yobx.errors import ShapeError
-from yobx.onnx_optim import OptimDim
+from yobx.onnx_optim import OptimDim, ShapesContext, compute_shapes
 from yobx.onnx_optim.shapes.slicing import slice_size
 
 SIZES = [{"n": size} for size in range(8)]
@@ -120,6 +122,22 @@ def test_pad_of_a_value(check):
     assert found.constant is None
     (found,) = check("Pad", [ints(5, 6, 7), ints(1, 1)], mode="reflect")
     assert found.constant is None
+
+
+@pytest.mark.parametrize("dtype", [ml_dtypes.bfloat16, ml_dtypes.float8_e4m3fn, ml_dtypes.int4])
+def test_pad_of_a_value_of_a_type_that_numpy_joins_with_no_other(dtype):
+    array = numpy_helper.from_array(np.array([1, 2], dtype), "x")
+    pads = numpy_helper.from_array(ints(1, 1), "pads")
+    found = helper.make_tensor_value_info("y", array.data_type, None)
+    node = helper.make_node("Pad", ["x", "pads"], ["y"])
+    graph = helper.make_graph([node], "net", [], [found], [array, pads])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
+    context = ShapesContext()
+    compute_shapes(context, model)
+    constant = context.get("y").constant
+    assert constant is not None
+    assert constant.dtype == dtype
+    assert constant.tolist() == [0, 1, 2, 0]
 
 
 def test_center_crop_pad(check, runtime_input):

@@ -238,7 +238,9 @@ def _padded_values(
         fill = OptimTensor(item.dtype, OptimShape([1]), constant=np.zeros(1, int))
 
     def padded(array: npt.NDArray[Any], value: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        before, after = (np.repeat(value.reshape(-1)[:1], count) for count in counts)
+        # NumPy joins no bfloat16 and no int4 with another type.
+        filler = value if value.dtype == object else value.astype(array.dtype)
+        before, after = (np.repeat(filler.reshape(-1)[:1], count) for count in counts)
         result = np.concatenate([before, array, after])
         return result if result.dtype == object else result.astype(array.dtype)
 
