@@ -32,7 +32,7 @@ BINDINGS = ("primes", "primes2", "ones")
 #: What the names of bindings mean, for the head of a run.
 MEANINGS = {
     "primes": "every symbol another prime",
-    "primes2": "other primes",
+    "primes2": "others, even but for the batch",
     "ones": "1 everywhere",
     "zeros": "an empty batch",
     "sample": "sizes as given",

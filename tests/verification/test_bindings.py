@@ -28,7 +28,8 @@ def test_every_symbol_gets_a_prime_of_its_own():
         sizes = list(binding.sizes.values())
         assert len(set(sizes)) == 3
         assert 7 not in sizes, "7 is a fixed size of the model"
-        assert all(all(n % d for d in range(2, n)) for n in sizes)
+    assert all(all(n % d for d in range(2, n)) for n in primes.sizes.values())
+    assert all(n % 2 == 0 for symbol, n in primes2.sizes.items() if symbol != "B")
     assert not set(primes.sizes.values()) & set(primes2.sizes.values())
     assert set(ones.sizes.values()) == {1}
 
@@ -40,6 +41,15 @@ def test_primes_keep_the_whole_sample_and_primes2_shrinks_it():
     assert primes.sizes["B"] >= 20
     assert primes.sizes["N"] >= 40
     assert primes2.sizes["N"] <= 40
+
+
+def test_the_second_sizes_are_even_and_twice_a_prime_where_one_is_free():
+    target = two_inputs()
+    x, y = np.zeros((2, 16, 7), "f4"), np.zeros((2, 7, 40), "f4")
+    _, primes2, _ = bindings_of(target, x, y)
+    assert primes2.sizes == {"B": 11, "K": 6, "N": 38}
+    small = np.zeros((2, 3, 7), "f4"), np.zeros((2, 7, 2), "f4")
+    assert bindings_of(target, *small)[1].sizes["K"] == 3
 
 
 def test_a_batch_of_one_still_grows():

@@ -1,8 +1,9 @@
 """Sizes for the dynamic dimensions of a model.
 
 Each symbol gets a prime of its own, different from every fixed size of the model: a swapped,
-doubled or forgotten symbol then shows. A second set of primes repeats this, and 1 finds
-broadcasting and squeezing by accident.
+doubled or forgotten symbol then shows. A second set repeats this with even sizes for all but the batch, twice a prime
+each where there are such: padding and halves show there alone; 1 finds broadcasting and squeezing by
+accident.
 """
 
 from __future__ import annotations
@@ -234,7 +235,7 @@ def _primes_for(
     """A distinct prime near the sample size for each symbol, not below 5 for a batch.
 
     Growing keeps every element of the sample. Shrinking keeps to what exists for certain: there
-    may be no positions beyond the sample.
+    may be no positions beyond the sample. It takes even sizes where there are some.
     """
     used = set(taken)
     batch = _batch_symbols(axes)
@@ -243,7 +244,7 @@ def _primes_for(
         least = _SMALLEST_BATCH if symbol in batch else 2
         choice = None
         if not grow and symbol not in batch:
-            choice = _previous_prime(size, used)
+            choice = _previous_even(size, used) or _previous_prime(size, used)
         if choice is None:
             choice = _next_prime(max(least, size), used)
         used.add(choice)
@@ -294,6 +295,13 @@ def _first_of(label: str, first: Mapping[str, int], *others: Mapping[str, int]) 
 def _multiples(natural: Mapping[str, int], factor: int) -> dict[str, int]:
     """Multiples of the sample's sizes, for a source that asks for sizes it can divide."""
     return {s: size * factor * (2 * i + 1) for i, (s, size) in enumerate(natural.items())}
+
+
+def _previous_even(start: int, used: Iterable[int]) -> int | None:
+    """The largest free even number up to `start`, not below a third of it: twice a prime first."""
+    free = [n for n in range(start, max(3, start // 3), -1) if n % 2 == 0 and n not in used]
+    primes = [n for n in free if _is_prime(n // 2) and n // 2 not in used]
+    return next(iter(primes or free), None)
 
 
 def _previous_prime(start: int, used: Iterable[int]) -> int | None:
