@@ -1,9 +1,9 @@
 """Sizes for the dynamic dimensions of a model.
 
 Each symbol gets a prime of its own, different from every fixed size of the model: a swapped,
-doubled or forgotten symbol then shows. A second set repeats this with even sizes for all but the batch, twice a prime
-each where there are such: padding and halves show there alone; 1 finds broadcasting and squeezing by
-accident.
+doubled or forgotten symbol then shows. A second set repeats this with even sizes for all but the
+batch, twice a prime each where there are such: padding and halves show there alone. 1 finds
+broadcasting and squeezing by accident.
 """
 
 from __future__ import annotations

@@ -409,7 +409,9 @@ class Sensitivity:
             sigma = np.where(less > self.tolerances.bent * sigma, less, sigma)
         # Six runs may take one deviation for too small, so the typical one counts too, but an
         # element that is a sum of more numbers than most may be off by as much as it moves.
-        typical = _typical(sigma, self.tolerances.unlike)
+        # What a composite operator makes of its inner steps is not in proportion to an element.
+        unlike = np.inf if found.label == "composite" else self.tolerances.unlike
+        typical = _typical(sigma, unlike)
         pooled = np.maximum(sigma, np.sqrt((np.square(sigma) + np.square(typical)) / 2.0))
         unit = spacing(np.abs(quiet), clean.dtype) if clean.size else np.zeros(clean.shape)
         scale = self.tolerances.scale
@@ -478,12 +480,13 @@ def _typical(sigma: NDArray[np.float64], unlike: float) -> NDArray[np.float64]:
         others = tuple(a for a in range(sigma.ndim) if a != axis)
         if sigma.size >= _SOME * sigma.shape[axis]:
             still = np.isnan(moving).all(axis=others, keepdims=True)
-            beside = np.nanmedian(np.where(still, 0.0, moving), axis=others, keepdims=True)
-            typical = np.minimum(typical, beside)
+            median = np.nanmedian(np.where(still, 0.0, moving), axis=others, keepdims=True)
+            typical = np.minimum(typical, median)
     # As of steps, of which few turn over.
     rare = np.count_nonzero(sigma) < _RARE * sigma.size
     at_rest = np.zeros_like(sigma) if rare else typical
-    return np.where(sigma > 0.0, np.minimum(typical, unlike * sigma), at_rest)
+    beside = np.minimum(typical, unlike * sigma) if np.isfinite(unlike) else typical
+    return np.where(sigma > 0.0, beside, at_rest)
 
 
 def _words(label: str) -> str:
