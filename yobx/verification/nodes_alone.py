@@ -28,11 +28,9 @@ from yobx.verification.verdict64 import (
     rounds_alone,
     verdict_of,
 )
+from yobx.verification.wide_functions import MOST_NODES
 
 __all__ = ["without_values"]
-
-_MOST_NODES_ALONE = 400
-
 
 _UNSTABLE = (
     "the same nodes, computed in float64, agree with the source, and every node is right on its "
@@ -62,7 +60,7 @@ def without_values(
     if found.compared:
         found.reason += "every intermediate value that could be compared agrees; "
     count = len(model.graph.node)
-    if count > _MOST_NODES_ALONE:
+    if count > MOST_NODES:
         found.reason += f"{count} nodes are too many to evaluate in float64"
         return
     found.method = found.method or "the whole graph in float64"

@@ -1,0 +1,135 @@
+"""Whether a converted graph is another function than its source, computed in float64 on both sides.
+
+A piece of the graph in float64 that agrees with onnxruntime tells of the converter only if the
+source means something else. The source itself may be off, where its own type has no room for what
+it computes: then, in float64, it gives what the converted graph gives.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import onnx
+from numpy.typing import NDArray
+
+from yobx.verification.arguments import as_pairs
+from yobx.verification.boundary import Attempt
+from yobx.verification.dtypes import is_float, ulp_distance
+from yobx.verification.inner_comparison import Evidence
+from yobx.verification.reference64 import evaluate, piece
+from yobx.verification.sources import Way, WideSource
+from yobx.verification.tolerances import load_tolerances
+from yobx.verification.verdict64 import distance
+
+__all__ = ["MOST_NODES", "source_is_off"]
+
+#: The reference is slow: larger graphs are not computed as a whole.
+MOST_NODES = 400
+
+
+def source_is_off(evidence: Evidence, output: str) -> str:
+    """Why a graph that differs from its source is the same function, or ``""``.
+
+    Args:
+        evidence: The failing run.
+        output: Name of a wrong output.
+    """
+    ours, theirs = evidence.values[output], evidence.expected[output]
+    arrays = isinstance(ours, np.ndarray) and isinstance(theirs, np.ndarray)
+    if not arrays or ours.shape != theirs.shape or len(evidence.model.graph.node) > MOST_NODES:
+        return ""
+    whole = piece(evidence.model, list(evidence.feeds), output, evidence.feeds)
+    if _flushes(evidence, whole, ours, theirs):
+        return (
+            "with zeros in the place of inputs that are subnormal, with the source → its framework "
+            "has the processor flush them"
+        )
+    return "" if _is_double(theirs) else _wide_words(evidence, output, whole)
+
+
+def _flushes(
+    evidence: Evidence, whole: onnx.ModelProto, ours: NDArray[Any], theirs: NDArray[Any]
+) -> bool:
+    """Whether the source gives what the graph does where subnormal inputs are zeros."""
+    flushed = {name: _flushed(array) for name, array in evidence.feeds.items()}
+    if not any(np.any(flushed[name] != array) for name, array in evidence.feeds.items()):
+        return False
+    exact = evaluate(whole, flushed)
+    return exact is not None and _same(np.asarray(exact), theirs, ours, theirs)
+
+
+def _wide_words(evidence: Evidence, output: str, whole: onnx.ModelProto) -> str:
+    """Why the source is off, which gives in float64 what the graph does, or ``""``."""
+    source, ours, theirs = evidence.source, evidence.values[output], evidence.expected[output]
+    if not isinstance(source, WideSource):
+        return ""
+    index, made = list(evidence.expected).index(output), None
+    with Attempt():  # a source that does not run in float64 says nothing
+        made = source.run_in_float64(evidence.args, evidence.options)
+    if made is None:
+        return ""
+    traced = [_result(way, index, evidence) for way in made.own]
+    if not any(own is not None and _same(own, theirs, ours, theirs) for own in traced):
+        return ""  # what is traced is another function than what is called
+    wide = _result(made.wide, index, evidence)
+    exact = evaluate(whole, evidence.feeds)
+    if wide is None or exact is None or not _same(np.asarray(exact), wide, ours, theirs):
+        return ""
+    where = _worst(ours, theirs)
+    return (
+        f"so does the source, computed in float64: at {[int(i) for i in where]} the converted "
+        f"graph gives {_number(exact, where)} there and the source {_number(wide, where)}, in its "
+        f"own type {_number(theirs, where)} → the source is off"
+    )
+
+
+def _flushed(array: NDArray[Any]) -> NDArray[Any]:
+    """Inputs as a processor sees them that takes subnormal numbers for zeros."""
+    if array.dtype.name not in {"float32", "float64"}:
+        return array
+    return np.where(np.abs(array) < np.finfo(array.dtype).smallest_normal, 0, array)
+
+
+def _is_double(array: NDArray[Any]) -> bool:
+    """Whether float64 has no more bits than the source."""
+    return array.dtype.name in {"float64", "complex128"}
+
+
+def _result(way: Way, index: int, evidence: Evidence) -> NDArray[Any] | None:
+    outputs: Any = ()
+    with Attempt():  # as above
+        outputs = way()
+    if len(outputs) != len(evidence.expected):
+        return None
+    return np.asarray(as_pairs(np.asarray(outputs[index])))
+
+
+def _same(one: NDArray[Any], other: NDArray[Any], ours: NDArray[Any], theirs: NDArray[Any]) -> bool:
+    """Whether two results are one, measured by how far both sides of the check are apart."""
+    if one.shape != other.shape or one.shape != theirs.shape:
+        return False
+    if not is_float(theirs.dtype):
+        return np.array_equal(one, other)
+    table = load_tolerances()
+    apart = distance(ours, theirs)
+    if np.isfinite(apart) and distance(one, other) <= table.nearer * apart:
+        return True
+    with np.errstate(over="ignore", invalid="ignore"):
+        a, b = one.astype(theirs.dtype), other.astype(theirs.dtype)
+    equal = (a == b) | (np.isnan(a) & np.isnan(b))
+    steps = np.where(equal, 0.0, ulp_distance(a, b))
+    return bool(np.max(steps, initial=0.0) <= table.same_ulp)
+
+
+def _worst(ours: NDArray[Any], theirs: NDArray[Any]) -> tuple[Any, ...]:
+    """Index of the element that is furthest off; one that is finite on one side alone is first."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        error = np.abs(ours.astype(np.float64) - theirs.astype(np.float64))
+    same = (ours == theirs) | (np.isnan(ours) & np.isnan(theirs))
+    error = np.where(same, 0.0, np.where(np.isfinite(error), error, np.inf))
+    return np.unravel_index(int(np.argmax(error)), error.shape)
+
+
+def _number(array: Any, where: tuple[Any, ...]) -> str:
+    return f"{np.asarray(array)[where]:.9g}"
