@@ -128,6 +128,14 @@ def test_sequences_element_by_element():
     assert compare("y", a, [a], EXACT).category == "dtype"
 
 
+def test_every_tensor_of_a_sequence_has_its_own_allowance():
+    a, b = np.ones(2), np.full(3, 1e-4)
+    each = Allowance("each", elements=(loose(1e-2), loose(1e-6)))
+    assert not compare("y", [a + 1e-3, b], [a, b], each).failed
+    assert compare("y", [a, b * 1.05], [a, b], each).name == "y[1]"
+    assert compare("y", [a], [a], each).failed
+
+
 def test_the_root_mean_square_sees_what_no_element_shows():
     want = np.linspace(1, 2, 1000, dtype=np.float64)
     allowance = Allowance("test", np.asarray(1e-3), rms=1e-4)

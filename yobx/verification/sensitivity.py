@@ -373,9 +373,10 @@ class Sensitivity:
         small: Mapping[float, list[Any]] | None = None,
     ) -> Allowance:
         found = self.value_class(name)
-        if isinstance(clean, list) or clean is None:
-            first = clean[0] if clean else np.zeros(0, np.float32)
-            return self._fallback(np.asarray(first), found)
+        if isinstance(clean, list):
+            return self._allowance_of_each(name, clean, noisy, small or {})
+        if clean is None:
+            return self._fallback(np.zeros(0, np.float32), found)
         clean = np.asarray(clean)
         usable = [np.asarray(n) for n in noisy if n is not None and np.shape(n) == clean.shape]
         if not usable or len(usable) < len(noisy):
@@ -389,6 +390,28 @@ class Sensitivity:
             if all(n is not None and np.shape(n) == clean.shape for n in runs)
         }
         return self._measured(clean, usable, less, found, once=self._rounded_once(name))
+
+    def _allowance_of_each(
+        self,
+        name: str,
+        clean: Sequence[Any],
+        noisy: Sequence[Any],
+        small: Mapping[float, Sequence[Any]],
+    ) -> Allowance:
+        """That of a sequence, of which every tensor has its own."""
+
+        def of(runs: Sequence[Any], place: int) -> list[Any]:
+            alike = (isinstance(run, list) and len(run) == len(clean) for run in runs)
+            return [run[place] if same else None for run, same in zip(runs, alike, strict=True)]
+
+        each = [
+            self._allowance(
+                name, tensor, of(noisy, i), {scale: of(runs, i) for scale, runs in small.items()}
+            )
+            for i, tensor in enumerate(clean)
+        ]
+        rules = dict.fromkeys(allowance.rule for allowance in each)
+        return Allowance("; ".join(rules) or "exact", elements=tuple(each))
 
     def _measured(
         self,
