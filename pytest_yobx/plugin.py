@@ -59,6 +59,11 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[_BASELINE] = before
     book = config.stash[_BOOK] = load(settings.expectations, config.rootpath, datetime.date.today())
     if book.broken:
+        if settings.active and not planning:
+            from pytest_yobx import summary
+
+            collected.problems += book.broken
+            summary.conclude(config, collected, settings, before)
         raise pytest.UsageError("\n".join(f"yobx: {problem}" for problem in book.broken))
     config.pluginmanager.register(_Recorder(collected), "yobx-recorder")
     config.pluginmanager.register(_Parts(collected), "yobx-parts")

@@ -168,7 +168,12 @@ def test_a_file_that_cannot_be_read_is_refused_before_any_check(pytester, text, 
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines([f"ERROR: yobx: {words}"])
     result.stdout.no_fnmatch_line("* passed*")
-    assert not (pytester.path / ".yobx").exists()
+    report = pytester.path / ".yobx" / "report.json"
+    assert report.exists() == ("--yobx" in arguments)
+    if report.exists():
+        data = json.loads(report.read_text())
+        assert data["executed"] == 0
+        assert any("the expectations are not in order" in reason for reason in data["red"])
 
 
 def test_everything_that_cannot_be_read_is_told_at_once(pytester):
