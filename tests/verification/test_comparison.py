@@ -172,6 +172,24 @@ def test_agreement_far_closer_than_the_output_varies_needs_no_allowance():
     assert compare("y", constant + 1e-13, constant, anything).undecided
 
 
+@pytest.mark.parametrize("dtype", ["int32", "uint8", "bool", "int4"])
+def test_integers_of_which_rounding_turns_most_over_are_not_decidable(dtype):
+    want = np.array([1, 1, 0, 0]).astype(ml_dtypes.int4 if dtype == "int4" else dtype)
+    got = np.array([1, 0, 0, 0]).astype(want.dtype)
+    most = Allowance("exact", unstable=np.array([False, True, True, True]))
+    half = Allowance("exact", unstable=np.array([False, True, True, False]))
+    report = compare("y", got, want, most)
+    assert report.undecided
+    assert "not decidable: rounding alone turns 3 of 4 elements over" in report.notes[0]
+    assert report.max_abs == 1.0
+    assert not compare("y", want, want, most).notes
+    report = compare("y", got, want, half)
+    assert report.outcome is Outcome.WARNING
+    assert (report.max_abs, report.max_abs_index) == (1.0, (1,))
+    wrong = compare("y", np.zeros_like(want), want, most)
+    assert (wrong.category, wrong.wrong) == ("values", 1)
+
+
 def test_elements_that_rounding_turns_over_are_undecided_not_equal():
     want = np.array([3, 4, 5])
     unstable = np.array([False, True, False])

@@ -199,25 +199,49 @@ def _compare_exact(
     report.rule = "exact"
     if report.dtype == "string":
         got, want = _texts(got), _texts(want)
-    wrong: _Mask = np.asarray(got != want, dtype=np.bool_)
-    if allowance.unstable is not None and wrong.any():
-        excused = wrong & allowance.unstable
-        if excused.any():
-            report.notes.append(
-                f"{int(excused.sum())} elements differ where rounding alone turns the result "
-                "over: undecided"
-            )
-            report.outcome = Outcome.WARNING
-        wrong = wrong & ~allowance.unstable
-    if not wrong.any():
+    differ: _Mask = np.asarray(got != want, dtype=np.bool_)
+    if not differ.any():
         return
-    _mark(report, "values", wrong, got, want)
-    if want.dtype.kind in "iu":
-        rows = np.argwhere(wrong)[:100_000]
-        errors = [abs(int(got[tuple(i)]) - int(want[tuple(i)])) for i in rows]
-        worst = int(max(range(len(errors)), key=errors.__getitem__))
-        report.max_abs = float(errors[worst])
-        report.max_abs_index = tuple(int(i) for i in rows[worst])
+    if report.dtype != "string":
+        _measure_whole(report, differ, got, want)
+    unstable = allowance.unstable
+    wrong = differ if unstable is None else differ & ~unstable
+    if unstable is not None:
+        _judge_turned_values(report, differ & unstable, unstable, allowance)
+    if wrong.any():
+        _mark(report, "values", wrong, got, want)
+
+
+def _measure_whole(
+    report: OutputReport, differ: _Mask, got: NDArray[Any], want: NDArray[Any]
+) -> None:
+    """The largest error of integers and booleans, also where it is excused."""
+    rows = np.argwhere(differ)[:100_000]
+    errors = [abs(int(got[tuple(i)]) - int(want[tuple(i)])) for i in rows]
+    worst = int(max(range(len(errors)), key=errors.__getitem__))
+    report.max_abs = float(errors[worst])
+    report.max_abs_index = tuple(int(i) for i in rows[worst])
+
+
+def _judge_turned_values(
+    report: OutputReport, excused: _Mask, unstable: _Mask, allowance: Allowance
+) -> None:
+    """Tells of what rounding turns over, and refuses where that is most of an output."""
+    if not excused.any():
+        return
+    turned = int(unstable.sum())
+    if turned > allowance.blind_above * unstable.size:
+        report.outcome, report.category = Outcome.FAILED, UNDECIDED
+        report.notes.append(
+            f"not decidable: rounding alone turns {turned} of {unstable.size} elements over, of "
+            f"which {int(excused.sum())} differ, so nothing was proven"
+        )
+        return
+    report.outcome = Outcome.WARNING
+    report.notes.append(
+        f"{int(excused.sum())} elements differ where rounding alone turns the result over: "
+        "undecided"
+    )
 
 
 def _no_text(array: NDArray[Any]) -> str:

@@ -383,7 +383,8 @@ class Sensitivity:
             return self._fallback(clean, found)
         if not is_float(clean.dtype):
             flips = np.logical_or.reduce([n != clean for n in usable])
-            return Allowance("exact", unstable=np.asarray(flips, np.bool_))
+            unstable = np.asarray(flips, np.bool_)
+            return Allowance("exact", unstable=unstable, blind_above=self.tolerances.blind)
         less = {
             scale: [np.asarray(n) for n in runs]
             for scale, runs in (small or {}).items()
