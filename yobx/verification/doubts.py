@@ -55,14 +55,37 @@ def doubtful(
     Returns:
         Names of outputs of which a few elements are off, and of those that have only a few.
     """
-    names = off(reports, allowances)
+    names = {*off(reports, allowances), *_wholes_off(reports, allowances)}
     return [
         report.name
         for report in reports
         if report.name in names
         and report.category == "values"
         and (
-            0 < report.wrong <= max(1.0, table.few * report.elements)
+            0 < report.wrong <= _few(report, allowances[report.name], table)
             or report.elements <= len(table.rms_of_few)
         )
     ]
+
+
+def _wholes_off(reports: Sequence[OutputReport], allowances: Mapping[str, Allowance]) -> list[str]:
+    """Names of integers and booleans that differ where rounding was not seen to turn them over."""
+    return [
+        report.name
+        for report in reports
+        if report.failed
+        and report.name in allowances
+        and allowances[report.name].rms is None
+        and allowances[report.name].unstable is not None
+    ]
+
+
+def _few(report: OutputReport, allowance: Allowance, table: Tolerances) -> float:
+    """How many elements may be off for a doubt.
+
+    Where rounding turns many integers over, a few runs do not turn all of them over.
+    """
+    few = max(1.0, table.few * report.elements)
+    if allowance.rms is None and allowance.unstable is not None:
+        few = max(few, float(allowance.unstable.sum()))
+    return few

@@ -133,14 +133,14 @@ def _first_difference(
     """
     agreeing: list[str] = []
     for name, report in compared.items():
-        if not report.failed:
+        if report.within_rounding:
             agreeing.append(name)
             continue
         first = name
         if evidence.inner is not None and name in evidence.turns:
             bodies = evidence.inner.body
             beside = [n for n in compared if bodies.get(n) == bodies.get(name)]
-            wrong = [n for n in beside if compared[n].failed]
+            wrong = [n for n in beside if not compared[n].within_rounding]
             first = min(wrong, key=lambda n: turn_of(n, compared[n]))
             agreeing += [n for n in beside[: beside.index(first)] if n not in agreeing]
         found.difference = compared[first]
