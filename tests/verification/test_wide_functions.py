@@ -9,6 +9,8 @@ import onnx.parser
 import pytest
 
 from yobx.verification import check_conversion
+from yobx.verification.findings import Outcome, OutputReport
+from yobx.verification.text import describe_output
 from yobx.verification.verdict64 import OTHER_FUNCTION, verdict_of
 
 
@@ -55,3 +57,41 @@ def test_a_source_that_rounds_more_is_no_other_function() -> None:
     assert "jax is 0.7 units in the last place of its own type away" in words
     verdict, words = verdict_of(exact, ours, theirs + np.float16(0.25), "jax")
     assert (verdict, OTHER_FUNCTION in words) == ("converter", True)
+
+
+def test_a_graph_with_a_rounded_constant_is_less_exact() -> None:
+    """HardSigmoid has the factor 1 / 6 in float32, also in its float64 form."""
+    keras = pytest.importorskip("keras")
+    given = keras.Input((1001,))
+    layer = keras.layers.Activation("hard_sigmoid")
+    x = np.linspace(-3, -2.9, 5 * 1001).reshape(5, 1001).astype(np.float32)
+    found = check_conversion(keras.Model(given, layer(given)), (x,)).localization
+    assert found is not None
+    assert found.verdict == "converter"
+    assert "the source, computed in float64, gives its own result" in found.reason
+    assert "the converted graph is less exact than the source" in found.reason
+
+
+@pytest.mark.parametrize(
+    ("exact", "ours", "theirs", "words"),
+    [
+        ([0.0], [0.0], [-0.0], "the sign of zeros alone differs: float64 gives that of onnxrun"),
+        ([-0.0], [0.0], [-0.0], "the sign of zeros alone differs: float64 gives that of the sour"),
+        ([1.0], [np.inf], [np.nan], "(onnxruntime infinite in 1 other place, jax NaN in 1 other"),
+    ],
+)
+def test_what_has_no_distance_is_told_in_words(
+    exact: list[float], ours: list[float], theirs: list[float], words: str
+) -> None:
+    narrow = np.array(ours, np.float32), np.array(theirs, np.float32)
+    verdict, told = verdict_of(np.array(exact), *narrow, "jax")
+    assert verdict == "undecided"
+    assert words in told
+
+
+def test_a_root_mean_square_that_fails_is_named() -> None:
+    output = OutputReport("y", dtype="float32", shape=(49,), elements=49, category="values")
+    output.outcome = Outcome.FAILED
+    assert "no element alone, the root mean square of all" in describe_output(output)[0]
+    output.wrong = 1
+    assert "1/49 elements" in describe_output(output)[0]

@@ -31,6 +31,7 @@ from yobx.verification.sensitivity import Sensitivity
 from yobx.verification.shape_proof import describe_node
 from yobx.verification.sources import Origin, TracedSource
 from yobx.verification.verdict64 import (
+    BETWEEN,
     OTHER_FUNCTION,
     ROUNDS,
     as_reduction,
@@ -39,7 +40,7 @@ from yobx.verification.verdict64 import (
     still_fails,
     verdict_of,
 )
-from yobx.verification.wide_functions import source_is_off
+from yobx.verification.wide_functions import graph_is_off, source_is_off
 from yobx.words import counted
 
 __all__ = ["Located", "localize"]
@@ -78,6 +79,10 @@ def localize(evidence: Evidence, sensitivity: Sensitivity, output: str) -> Locat
         if why:
             found.verdict = "source"
             found.reason = found.reason.replace(f" → {OTHER_FUNCTION}", f"; {why}")
+    if found.verdict == "undecided" and BETWEEN in found.reason:
+        why = graph_is_off(evidence, output)
+        if why:
+            found.verdict, found.reason = "converter", f"{found.reason}; {why}"
     if found.source_name and not found.user_line and isinstance(evidence.source, TracedSource):
         origin = Origin(found.value, found.source_name)
         with Attempt():  # a line is a help, not a finding

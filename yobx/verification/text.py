@@ -178,6 +178,8 @@ def describe_output(output: OutputReport) -> list[str]:
     if output.elements:
         share = output.wrong / output.elements
         head += f"   {output.wrong}/{output.elements} elements ({_percent(share)})"
+        if output.category == "values" and not output.wrong:
+            head = f"{head.partition('   ')[0]}   no element alone, the root mean square of all"
     if output.category not in {"", "values", UNDECIDED}:
         head += f"   {output.category}"
     if output.first_index is not None and output.got:

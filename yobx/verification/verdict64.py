@@ -23,6 +23,7 @@ from yobx.verification.tolerances import load_tolerances
 from yobx.words import counted
 
 __all__ = [
+    "BETWEEN",
     "OTHER_FUNCTION",
     "ROUNDS",
     "as_reduction",
@@ -36,6 +37,10 @@ __all__ = [
 
 #: What is wrong where float64 sides with onnxruntime, unless the traced graph does so too.
 OTHER_FUNCTION = "the converted graph is another function"
+
+
+#: What is said where neither side is right.
+BETWEEN = "the same nodes, computed in float64, lie between both"
 
 
 ROUNDS = (
@@ -86,11 +91,34 @@ def verdict_of(exact: Any, ours: Any, theirs: Any, framework: str) -> tuple[str,
             f"the same nodes, computed in float64, agree with {framework} → the runtime is off, "
             "not the converter",
         )
+    if near == far == 0.0:
+        return "undecided", f"the sign of zeros alone differs: {_signs(exact, ours, theirs)}"
     return (
         "undecided",
-        f"the same nodes, computed in float64, lie between both (onnxruntime {near:.1e}, "
-        f"{framework} {far:.1e} away)",
+        f"{BETWEEN} (onnxruntime {_away(exact, ours, near)}, {framework} "
+        f"{_away(exact, theirs, far)})",
     )
+
+
+def _signs(exact: Any, ours: Any, theirs: Any) -> str:
+    """Whose signs of zeros float64 gives."""
+    true, got, want = (
+        np.signbit(np.asarray(side).astype(np.float64)) for side in (exact, ours, theirs)
+    )
+    if np.array_equal(true, got):
+        return "float64 gives that of onnxruntime"
+    return f"float64 gives that of {'the source' if np.array_equal(true, want) else 'neither'}"
+
+
+def _away(exact: Any, other: Any, apart: float) -> str:
+    """A distance to float64 in words, also where there is none."""
+    if np.isfinite(apart):
+        return f"{apart:.1e} away"
+    wide, narrow = widen(np.asarray(exact)), widen(np.asarray(other))
+    nans = int((np.isnan(wide) != np.isnan(narrow)).sum())
+    if nans:
+        return f"NaN in {counted(nans, 'other place')}"
+    return f"infinite in {counted(int((np.isinf(wide) != np.isinf(narrow)).sum()), 'other place')}"
 
 
 def _units(exact: Any, theirs: Any, far: float) -> float:
