@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from yobx.errors import YobxError
 from yobx.verification.bindings import Binding
 from yobx.verification.report import ConversionReport
-from yobx.verification.sources import NamedArray, Source
+from yobx.verification.sources import NamedArray, Source, WideRun
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -38,6 +38,7 @@ class BindingRun:
             `values` is.
         with_factors: Outputs of the source with factors of the model in the place of its own, where
             these are compared; else ``None``.
+        in_float64: The source in float64, if it was asked.
     """
 
     binding: Binding
@@ -48,10 +49,11 @@ class BindingRun:
     values: dict[str, Any]
     turns: dict[str, list[Any]] = field(default_factory=dict)
     with_factors: list[NamedArray] | None = None
+    in_float64: WideRun | None = None
 
     def release(self) -> None:
         """Forgets what nobody looks at when all outputs agree."""
-        self.values, self.turns = {}, {}
+        self.values, self.turns, self.in_float64 = {}, {}, None
 
     @property
     def wanted(self) -> list[NamedArray]:

@@ -16,7 +16,7 @@ from yobx.verification.dtypes import dtype_name, is_float
 from yobx.verification.findings import Localization, OutputReport
 from yobx.verification.inner_values import Collector, values_in_order
 from yobx.verification.sensitivity import Sensitivity
-from yobx.verification.sources import Source
+from yobx.verification.sources import Source, WideRun
 from yobx.verification.verdict64 import distance
 
 __all__ = ["Evidence", "compared_values", "inner_values", "judge", "source_values", "turn_of"]
@@ -38,6 +38,7 @@ class Evidence:
         tolerance_class: Rule that the outputs were judged by.
         turns: Values inside control flow: one array for each time that it was computed.
         inner: What collects them, or ``None``.
+        in_float64: The source in float64, if it was asked already.
     """
 
     model: onnx.ModelProto
@@ -51,6 +52,7 @@ class Evidence:
     tolerance_class: str = "auto"
     turns: Mapping[str, list[Any]] = field(default_factory=dict)
     inner: Collector | None = None
+    in_float64: WideRun | None = None
 
     def ours(self, name: str) -> Any:
         """Value of the converted model; a list for one inside control flow."""

@@ -128,6 +128,7 @@ def ask_in_float64(found: RunComparison, phases: PhaseLog) -> None:
     if attempt.error is not None:
         reason = one_line(attempt.error, 200)
         phases.remark(f"the source could not be computed in float64: {reason}")
+    run.in_float64 = made
     if made is not None:
         table = found.prepared.sensitivity.tolerances
         acquitted = judged(found.reports, run, found.allowances, made, table=table)

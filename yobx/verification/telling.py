@@ -149,6 +149,7 @@ def evidence_of(prepared: Prepared, run: BindingRun) -> Evidence:
         tolerance_class=prepared.options.tolerance_class,
         turns=run.turns,
         inner=prepared.inner[0] if prepared.inner is not None else None,
+        in_float64=run.in_float64,
     )
 
 

@@ -76,10 +76,11 @@ def graph_is_off(evidence: Evidence, output: str) -> str:
 
 def _in_float64(source: WideSource, evidence: Evidence, output: str) -> NDArray[Any] | None:
     """An output of the source in float64; ``None`` if its trace is another function."""
-    index, made = list(evidence.expected).index(output), None
+    index, made = list(evidence.expected).index(output), evidence.in_float64
     ours, theirs = evidence.values[output], evidence.expected[output]
-    with Attempt():  # a source that does not run in float64 says nothing
-        made = source.run_in_float64(evidence.args, evidence.options)
+    if made is None:
+        with Attempt():  # a source that does not run in float64 says nothing
+            made = source.run_in_float64(evidence.args, evidence.options)
     if made is None:
         return None
     traced = [_result(way, index, evidence) for way in made.own]
