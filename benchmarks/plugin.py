@@ -80,7 +80,9 @@ _CALLS: dict[str, Callable[[Any, Any, bool], dict[str, Any]]] = {
 def main() -> None:
     """Measures what the file of results does not have yet, and prints the table of all it has."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="NAME", help="of keras.applications; or all")
+    parser.add_argument(
+        "names", nargs="*", metavar="NAME", help="of keras.applications; all without any"
+    )
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument(
