@@ -56,7 +56,9 @@ class RunComparison:
             again = sensitivity.tolerances.again
             self.allowances.update(sensitivity.measure(run.feeds, run.values, names, runs=again))
             self.compare()
-        names = off(self.reports, self.allowances)
+        # Small noise moves a value at most as many times as far as the large noise is larger.
+        near = [r for r in self.reports if (r.budget_used or 0.0) <= sensitivity.most_bent]
+        names = off(near, self.allowances)
         if names:
             self.allowances.update(sensitivity.measure_small(run.feeds, run.values, names))
             self.compare()

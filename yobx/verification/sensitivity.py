@@ -82,6 +82,11 @@ class Sensitivity:
     _turns: int | None = None
     _endless: bool = False
 
+    @property
+    def most_bent(self) -> float:
+        """Allowances that small noise may add at most, with room for what it was measured with."""
+        return self._amplification * self.tolerances.bent
+
     def value_class(self, name: str) -> ValueClass:
         """What the operators before a value do to it; inputs and initializers are exact."""
         if self._classes is None:
