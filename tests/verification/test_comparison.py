@@ -136,6 +136,19 @@ def test_every_tensor_of_a_sequence_has_its_own_allowance():
     assert compare("y", [a], [a], each).failed
 
 
+def test_a_tolerance_that_stands_in_for_a_measurement_is_no_silent_one():
+    want = np.array([1.0, 2.0])
+    usual = Allowance("rtol 1e-3", np.asarray(1e-3), usual=True)
+    report = compare("y", want + 1e-4, want, usual)
+    assert report.outcome is Outcome.WARNING
+    assert "not by what rounding explains" in report.notes[0]
+    assert "rtol 1e-3" in report.notes[0]
+    assert compare("y", want, want, usual).outcome is Outcome.PASSED
+    failed = compare("y", want + 1e-2, want, usual)
+    assert failed.failed
+    assert not failed.notes
+
+
 def test_the_root_mean_square_sees_what_no_element_shows():
     want = np.linspace(1, 2, 1000, dtype=np.float64)
     allowance = Allowance("test", np.asarray(1e-3), rms=1e-4)

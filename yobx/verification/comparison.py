@@ -51,6 +51,7 @@ class Allowance:
             could have done: agreement as close as that needs no allowance.
         same_share: The same, as a share of how far the elements typically are from their median.
         elements: What each tensor of a sequence is allowed; all of them the same if ``None``.
+        usual: Whether nothing could be measured, and the usual tolerance of the dtype stands in.
     """
 
     rule: str
@@ -64,6 +65,7 @@ class Allowance:
     same_ulp: float = 4.0
     same_share: float = 1e-5
     elements: tuple[Allowance, ...] | None = None
+    usual: bool = False
 
 
 EXACT = Allowance("bitwise")
@@ -305,6 +307,12 @@ def _compare_floats(
     masks = {"nan": nan_wrong, "inf": inf_wrong, "zero sign": zero_wrong, "values": value_wrong}
     _verdict(report, masks, got, want)
     _check_rms(report, error, finite & np.isfinite(allowed), allowance)
+    if allowance.usual and not report.failed and report.max_abs:
+        report.outcome = Outcome.WARNING
+        report.notes.append(
+            f"errors up to {report.max_abs:.1e} are let pass by the usual tolerance, not by what "
+            f"rounding explains: {allowance.rule}"
+        )
     if not finite.any() and not report.failed:
         report.outcome, report.vacuous = Outcome.WARNING, True
         report.notes.append("no element is finite: only the places of NaN and infinities agree")

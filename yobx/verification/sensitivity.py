@@ -479,10 +479,12 @@ class Sensitivity:
         scale = self.tolerances.scale
         if row is None:
             unit = epsilon_half(clean.dtype)
-            return ulp_allowance("1 ULP (no table entry)", max(1.0, scale), zero_sign=unit < 0)
+            rule, ulp = "1 ULP (no table entry)", max(1.0, scale)
+            return Allowance(rule, ulp=ulp, zero_sign=unit < 0, usual=True)
         absolute = scale * (row.atol + row.rtol * np.abs(widen(clean)))
         rule = f"rtol {row.rtol:g}, atol {row.atol:g} (rounding could not be measured)"
-        return Allowance(rule, np.asarray(absolute, np.float64), zero_sign=found.zero_sign)
+        absolute = np.asarray(absolute, np.float64)
+        return Allowance(rule, absolute, zero_sign=found.zero_sign, usual=True)
 
 
 def _deviation(
