@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 from yobx.verification.findings import RANDOM, UNDECIDED, Cause, Findings, Outcome, OutputReport
@@ -24,6 +25,10 @@ _HEADLINES = {
     "provenance": "provenance is incomplete",
 }
 _MOST_ROWS = 8
+# Exact, or units in the last place that the operators have in the table.
+_STRICT = re.compile(
+    r"bitwise|(?!.*as asked)(exact.*|[\d.]+ ULP \((exact|rounded|transcendental)[^)]*\))"
+)
 
 
 def render(report: Findings) -> str:
@@ -133,7 +138,7 @@ def _output_lines(report: Findings) -> list[str]:
         by_name.setdefault(output.name, []).append(output)
     wrong = {name for name, rows in by_name.items() if any(row.failed for row in rows)}
     if not wrong and report.passed:
-        return [_row("outputs", _accuracy(report))]
+        return [_row("outputs", _accuracy(report)), *_rule_lines(report.outputs)]
     cells = []
     for name, rows in list(by_name.items())[:_MOST_ROWS]:
         cells.append(f"{name} {_state(rows).upper() if name in wrong else _fine(rows)}")
@@ -160,6 +165,21 @@ def _fine(rows: list[OutputReport]) -> str:
     if all(row.rule.startswith("exact") for row in rows):
         return "OK (exact)"
     return "OK (weak)" if any(row.outcome is Outcome.WARNING for row in rows) else "OK"
+
+
+def _rule_lines(outputs: Sequence[OutputReport]) -> list[str]:
+    """By what outputs were compared, where that is not as strict as their operators allow."""
+    names: dict[str, list[str]] = {}
+    for output in outputs:
+        if output.rule and not _STRICT.fullmatch(output.rule):
+            named = names.setdefault(output.rule, [])
+            named += [output.name] if output.name not in named else []
+    lines = []
+    for i, (rule, named) in enumerate(names.items()):
+        more = f" and {len(named) - 3} more" if len(named) > 3 else ""
+        text = f"{', '.join(named[:3])}{more}: {rule}"
+        lines.append(_row("allowed" if i == 0 else "", text))
+    return lines[:_MOST_ROWS]
 
 
 def _accuracy(report: Findings) -> str:
