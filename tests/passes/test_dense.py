@@ -54,3 +54,26 @@ def test_a_shared_weight_is_not_changed() -> None:
     weights = {t.name: onnx.numpy_helper.to_array(t) for t in after.graph.initializer}
     np.testing.assert_array_equal(weights["w"].reshape(-1), [1, 2, 3, 4, 5, 6])
     assert kinds(after) == {"MatMul": 2, "Add": 1}
+
+
+def test_weights_of_sixteen_bits_take_no_factor() -> None:
+    """They would be rounded once more, each of them."""
+    before = parse("""g (float16[n, 3] x) => (float16[n, 2] y)
+        <float16[3, 2] w = {15360, 16384, 15360, 16384, 15360, 16384},
+        float16[2] b = {15360, 16384}, float16 s = {16896}>
+        { a = MatMul (x, w)
+          d = Add (a, b)
+          e = Sub (d, b)
+          y = Mul (e, s) }""")
+    after = apply(before, fold_into_dense)
+    assert kinds(after)["Mul"] == 1
+
+
+def test_a_product_that_was_scaled_is_that_of_the_last_operation() -> None:
+    before = parse(
+        f"g (float[n, 3] x) => (float[n, 2] y) {CONSTANTS} {{ a = MatMul (x, w)\n y = Mul (a, s) }}"
+    )
+    for node in before.graph.node:
+        node.metadata_props.add(key="yobx.name", value=node.op_type)
+    (product,) = apply(before, fold_into_dense).graph.node
+    assert [p.value for p in product.metadata_props if p.key == "yobx.name"] == ["Mul"]

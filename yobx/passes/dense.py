@@ -15,6 +15,8 @@ __all__ = ["fold_into_dense"]
 
 Array = npt.NDArray[Any]
 _AFFINE = frozenset(("Add", "Sub", "Mul", "Div"))
+# Bytes of a type whose rounding is small beside that of a product: weights of fewer take no factor.
+_FULL = 4
 
 
 def fold_into_dense(model: ir.Model) -> None:
@@ -34,7 +36,9 @@ def fold_into_dense(model: ir.Model) -> None:
             if weights is None or weights.ndim != 2 or weights.dtype.kind != "f":
                 continue
             chain = _chain(graph, node, weights.shape[1])
-            if chain is not None and (len(chain.nodes) > 1 or chain.scaled):
+            if chain is None or (chain.scaled and weights.dtype.itemsize < _FULL):
+                continue
+            if len(chain.nodes) > 1 or chain.scaled:
                 editor = editor or GraphEditor(model)
                 _fold(editor, graph, node, weights, chain)
 
@@ -112,6 +116,9 @@ def _fold(
         scaled = (weights.astype(np.float64) * chain.scale).astype(weights.dtype)
         name = node.inputs[1].name if node.inputs[1] is not None else None
         node.replace_input_with(1, editor.add_constant(scaled, f"{name}/folded"))
+        # It gives no more what the product of the source gives.
+        node.metadata_props.clear()
+        node.metadata_props.update(chain.nodes[-1].metadata_props)
     output = node.outputs[0]
     last = chain.nodes[-1].outputs[0]
     if np.any(chain.offset != 0):
