@@ -114,7 +114,8 @@ def _headline(report: Findings) -> str:
     elif report.failed_phase == "values" and _all_are(report.outputs, RANDOM):
         headline = "VALUES cannot be compared"
     elif report.failed_phase == "values" and _all_are(report.outputs, UNDECIDED):
-        headline = "VALUES agree, which proves nothing"
+        exact = any(o.failed and o.budget_used is None for o in report.outputs)  # of whole numbers
+        headline = "VALUES cannot be decided" if exact else "VALUES agree, which proves nothing"
     return f"yobx: {headline} — {what}, {how}"
 
 
