@@ -55,28 +55,17 @@ def doubtful(
     Returns:
         Names of outputs of which a few elements are off, and of those that have only a few.
     """
-    names = {*off(reports, allowances), *_wholes_off(reports, allowances)}
-    return [
-        report.name
-        for report in reports
-        if report.name in names
-        and report.category == "values"
-        and (
-            0 < report.wrong <= _few(report, allowances[report.name], table)
-            or report.elements <= len(table.rms_of_few)
-        )
-    ]
-
-
-def _wholes_off(reports: Sequence[OutputReport], allowances: Mapping[str, Allowance]) -> list[str]:
-    """Names of integers and booleans that differ where rounding was not seen to turn them over."""
     return [
         report.name
         for report in reports
         if report.failed
-        and report.name in allowances
-        and allowances[report.name].rms is None
-        and allowances[report.name].unstable is not None
+        and report.category == "values"
+        and (allowance := allowances.get(report.name)) is not None
+        and (allowance.rms is not None or allowance.unstable is not None)
+        and (
+            0 < report.wrong <= _few(report, allowance, table)
+            or report.elements <= len(table.rms_of_few)
+        )
     ]
 
 

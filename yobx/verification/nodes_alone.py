@@ -15,9 +15,7 @@ from yobx.verification.comparison import compare
 from yobx.verification.dtypes import is_float
 from yobx.verification.evidence import Reduction
 from yobx.verification.findings import Localization, OutputReport
-from yobx.verification.inner_comparison import (
-    Evidence,
-)
+from yobx.verification.inner_comparison import Evidence
 from yobx.verification.reference64 import evaluate, piece
 from yobx.verification.sensitivity import Sensitivity
 from yobx.verification.shape_proof import describe_node

@@ -47,11 +47,6 @@ from yobx.verification.value_types import ValueType, value_types
 
 __all__ = ["Sensitivity"]
 
-# Elements of which a median says what is typical, each measured a few times.
-_SOME = 4
-# Share of elements that move, below which what stands still is not what they are.
-_RARE = 0.1
-
 
 @dataclass
 class Sensitivity:
@@ -440,7 +435,7 @@ class Sensitivity:
         # element that is a sum of more numbers than most may be off by as much as it moves.
         # What a composite operator makes of its inner steps is not in proportion to an element.
         unlike = np.inf if found.label == "composite" else self.tolerances.unlike
-        typical = _typical(sigma, unlike)
+        typical = _typical(sigma, unlike, self.tolerances)
         pooled = np.maximum(sigma, np.sqrt((np.square(sigma) + np.square(typical)) / 2.0))
         unit = spacing(np.abs(quiet), clean.dtype) if clean.size else np.zeros(clean.shape)
         scale = self.tolerances.scale
@@ -497,7 +492,7 @@ def _deviation(
         return np.asarray(np.sqrt(np.mean([np.square(m / scale) for m in moves], axis=0)))
 
 
-def _typical(sigma: NDArray[np.float64], unlike: float) -> NDArray[np.float64]:
+def _typical(sigma: NDArray[np.float64], unlike: float, table: Tolerances) -> NDArray[np.float64]:
     """What elements beside each one typically move: one output may join numbers of unlike scale.
 
     The least of the medians of all that moves, along each axis where there are some, and no more
@@ -509,12 +504,12 @@ def _typical(sigma: NDArray[np.float64], unlike: float) -> NDArray[np.float64]:
     typical = np.full(sigma.shape, np.nanmedian(moving))
     for axis in range(sigma.ndim if sigma.ndim > 1 else 0):
         others = tuple(a for a in range(sigma.ndim) if a != axis)
-        if sigma.size >= _SOME * sigma.shape[axis]:
+        if sigma.size >= table.some * sigma.shape[axis]:
             still = np.isnan(moving).all(axis=others, keepdims=True)
             median = np.nanmedian(np.where(still, 0.0, moving), axis=others, keepdims=True)
             typical = np.minimum(typical, median)
     # As of steps, of which few turn over.
-    rare = np.count_nonzero(sigma) < _RARE * sigma.size
+    rare = np.count_nonzero(sigma) < table.rare * sigma.size
     at_rest = np.zeros_like(sigma) if rare else typical
     beside = np.minimum(typical, unlike * sigma) if np.isfinite(unlike) else typical
     return np.where(sigma > 0.0, beside, at_rest)

@@ -37,18 +37,38 @@ def source_units(
     for graph in _graphs(model.graph):
         constants = {i.name for i in graph.initializer}
         constants |= {o for n in graph.node if n.op_type == "Constant" for o in n.output}
-        given = _given(graph)
-        for nodes in _operations(graph.node).values():
-            made = {name for node in nodes for name in node.output if name}
-            read = {name for node in nodes for name in reads(node) if name} - made - constants
-            kinds = [types[name].dtype for name in (*(made & given), *read) if name in types]
-            ends = [types[name].dtype for name in made & given if name in types]
-            if len(kinds) < len((made & given) | read):
+        results = {value.name for value in graph.output}
+        operations = _operations(graph.node)
+        readers: dict[str, set[Operation | None]] = {}
+        for own, nodes in operations.items():
+            for name in {name for node in nodes for name in reads(node) if name}:
+                readers.setdefault(name, set()).add(own)
+        for own, nodes in operations.items():
+            if own is None:
                 continue
-            rounding = [units[kind] for kind in ends if kind in units]
-            rounding = rounding or [units[kind] for kind in kinds if kind in units]
-            found.update(dict.fromkeys(made, min(rounding, default=0.0)))
+            made = {name for node in nodes for name in node.output if name}
+            read = {name for node in nodes for name in reads(node) if name}
+            given = {n for n in made if n in results or readers.get(n, set()) - {own}}
+            rounding = _rounding(given, read - made - constants, types, units)
+            if rounding is not None:
+                found.update(dict.fromkeys(made, rounding))
     return found
+
+
+def _rounding(
+    given: set[str],
+    taken: set[str],
+    types: Mapping[str, ValueType],
+    units: Mapping[int | None, float],
+) -> float | None:
+    """That of an operation by what it gives and takes; ``None`` where a type is not known."""
+    if not types.keys() >= given | taken:
+        return None
+    for names in (given, taken):
+        rounding = [units[types[name].dtype] for name in names if types[name].dtype in units]
+        if rounding:
+            return min(rounding)
+    return 0.0
 
 
 def _graphs(graph: onnx.GraphProto) -> Iterator[onnx.GraphProto]:
@@ -58,21 +78,9 @@ def _graphs(graph: onnx.GraphProto) -> Iterator[onnx.GraphProto]:
             yield from _graphs(body)
 
 
-def _operations(nodes: Iterable[onnx.NodeProto]) -> dict[Operation, list[onnx.NodeProto]]:
-    """The nodes that came of each operation of the source."""
-    found: dict[Operation, list[onnx.NodeProto]] = {}
+def _operations(nodes: Iterable[onnx.NodeProto]) -> dict[Operation | None, list[onnx.NodeProto]]:
+    """The nodes that came of each operation of the source, and those of none."""
+    found: dict[Operation | None, list[onnx.NodeProto]] = {}
     for node in nodes:
-        operation = operation_of(node)
-        if operation is not None:
-            found.setdefault(operation, []).append(node)
+        found.setdefault(operation_of(node), []).append(node)
     return found
-
-
-def _given(graph: onnx.GraphProto) -> set[str]:
-    """Values that are read outside of the operation which made them."""
-    makers = {name: operation_of(node) for node in graph.node for name in node.output if name}
-    given = {value.name for value in graph.output}
-    for node in graph.node:
-        own = operation_of(node)
-        given.update(n for n in reads(node) if n in makers and (own is None or makers[n] != own))
-    return given

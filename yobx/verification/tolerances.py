@@ -114,6 +114,8 @@ class Tolerances:
         rms_of_few: The same by number of elements, from one, where it is measured again.
         unlike: Ratio of the typical deviation and that of an element itself, above which the first
             says nothing of the second.
+        some: Elements of which a median says what is typical.
+        rare: Share of elements that move, below which those that stand still are unlike them.
         bent: Ratio of deviations under noise about as small as rounding, and under larger noise
             scaled back, above which a value does not move in proportion.
         weak: Share of the output's spread above which an allowance proves little.
@@ -150,6 +152,8 @@ class Tolerances:
     rms: float
     rms_of_few: tuple[float, ...]
     unlike: float
+    some: int
+    rare: float
     bent: float
     weak: float
     blind: float
@@ -379,6 +383,8 @@ def _parse(data: Mapping[str, Any]) -> Tolerances:
         rms=float(model["rms"]),
         rms_of_few=tuple(float(value) for value in model["rms_of_few"]),
         unlike=float(model["unlike"]),
+        some=int(model["some"]),
+        rare=float(model["rare"]),
         bent=float(model["bent"]),
         weak=float(model["weak"]),
         blind=float(model["blind"]),

@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 import onnx
+from numpy.typing import NDArray
 from onnx import helper
 
-from yobx.verification.dtypes import epsilon_half, is_float, widen
+from yobx.verification.dtypes import epsilon_half, is_float, ulp_distance, widen
 from yobx.verification.evidence import Reduction
 from yobx.verification.findings import Localization
 from yobx.verification.provenance import facts_of
@@ -26,9 +27,11 @@ __all__ = [
     "BETWEEN",
     "OTHER_FUNCTION",
     "ROUNDS",
+    "alike",
     "as_reduction",
     "describe_origin",
     "distance",
+    "errors",
     "furthest",
     "rounds_alone",
     "still_fails",
@@ -146,6 +149,43 @@ def rounds_alone(part: onnx.ModelProto, feeds: Mapping[str, Any], ours: Any, the
     return verdict_of(exact, ours, theirs, "")[0] == "converter"
 
 
+def errors(one: Any, other: Any) -> NDArray[np.float64]:
+    """Size of the difference of each element; not finite where one alone is infinite or NaN.
+
+    Args:
+        one: The one.
+        other: The other, of the same shape.
+    """
+    a, b = np.asarray(one), np.asarray(other)
+    wide, narrow = widen(a), widen(b)
+    with np.errstate(invalid="ignore", over="ignore"):
+        error = np.abs(wide - narrow)
+    same = (a == b) | (np.isnan(wide) & np.isnan(narrow))
+    return np.asarray(np.where(same, 0.0, error))
+
+
+def alike(one: NDArray[Any], other: NDArray[Any], ours: Any, theirs: Any) -> bool:
+    """Whether two results are one but for rounding, measured by how far the sides are apart.
+
+    Args:
+        one: The one.
+        other: The other, of the same shape.
+        ours: What onnxruntime gives.
+        theirs: What the source gives, in the type in which units in the last place are counted.
+    """
+    dtype = np.asarray(theirs).dtype
+    if not is_float(dtype):
+        return np.array_equal(one, other)
+    table, apart = load_tolerances(), distance(ours, theirs)
+    if np.isfinite(apart) and distance(one, other) <= table.nearer * apart:
+        return True
+    with np.errstate(over="ignore", invalid="ignore"):
+        a, b = one.astype(dtype), other.astype(dtype)
+    equal = (a == b) | (np.isnan(a) & np.isnan(b))
+    steps = np.where(equal, 0.0, ulp_distance(a, b))
+    return bool(np.max(steps, initial=0.0) <= table.same_ulp)
+
+
 def distance(exact: Any, other: Any) -> float:
     """Root mean square of the difference of two arrays, infinite where only one is finite.
 
@@ -153,10 +193,7 @@ def distance(exact: Any, other: Any) -> float:
         exact: The one.
         other: The other, of the same shape.
     """
-    with np.errstate(invalid="ignore", over="ignore"):
-        error = np.abs(widen(np.asarray(exact)) - widen(np.asarray(other)))
-    same = (np.asarray(exact) == np.asarray(other)) | (np.isnan(exact) & np.isnan(other))
-    error = np.where(same, 0.0, error)
+    error = errors(exact, other)
     if not np.all(np.isfinite(error)):
         return float("inf")
     with np.errstate(over="ignore"):
@@ -173,10 +210,7 @@ def furthest(one: Any, other: Any) -> str:
     a, b = np.asarray(one), np.asarray(other)
     if a.dtype.kind not in "biuf" and not is_float(a.dtype):
         return "what is no number"
-    with np.errstate(invalid="ignore", over="ignore"):
-        error = np.abs(widen(a) - widen(b))
-    same = (a == b) | (np.isnan(widen(a)) & np.isnan(widen(b)))
-    error = np.where(same, 0.0, error)
+    error = errors(a, b)
     odd = int((~np.isfinite(error)).sum())
     if odd:
         return f"{counted(odd, 'element')} finite on one side alone"

@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 
 from yobx.verification.arguments import as_pairs
 from yobx.verification.boundary import Attempt
-from yobx.verification.dtypes import is_float, ulp_distance
+from yobx.verification.dtypes import is_float
 from yobx.verification.inner_comparison import Evidence
 from yobx.verification.reference64 import evaluate, piece
 from yobx.verification.sources import Way, WideSource
 from yobx.verification.tolerances import load_tolerances
-from yobx.verification.verdict64 import distance
+from yobx.verification.verdict64 import alike, distance, errors
 
 __all__ = ["MOST_NODES", "graph_is_off", "source_is_off"]
 
@@ -139,28 +139,13 @@ def _result(way: Way, index: int, evidence: Evidence) -> NDArray[Any] | None:
 
 
 def _same(one: NDArray[Any], other: NDArray[Any], ours: NDArray[Any], theirs: NDArray[Any]) -> bool:
-    """Whether two results are one, measured by how far both sides of the check are apart."""
-    if one.shape != other.shape or one.shape != theirs.shape:
-        return False
-    if not is_float(theirs.dtype):
-        return np.array_equal(one, other)
-    table = load_tolerances()
-    apart = distance(ours, theirs)
-    if np.isfinite(apart) and distance(one, other) <= table.nearer * apart:
-        return True
-    with np.errstate(over="ignore", invalid="ignore"):
-        a, b = one.astype(theirs.dtype), other.astype(theirs.dtype)
-    equal = (a == b) | (np.isnan(a) & np.isnan(b))
-    steps = np.where(equal, 0.0, ulp_distance(a, b))
-    return bool(np.max(steps, initial=0.0) <= table.same_ulp)
+    return one.shape == other.shape == theirs.shape and alike(one, other, ours, theirs)
 
 
 def _worst(ours: NDArray[Any], theirs: NDArray[Any]) -> tuple[Any, ...]:
     """Index of the element that is furthest off; one that is finite on one side alone is first."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        error = np.abs(ours.astype(np.float64) - theirs.astype(np.float64))
-    same = (ours == theirs) | (np.isnan(ours) & np.isnan(theirs))
-    error = np.where(same, 0.0, np.where(np.isfinite(error), error, np.inf))
+    error = errors(ours, theirs)
+    error = np.where(np.isfinite(error), error, np.inf)
     return np.unravel_index(int(np.argmax(error)), error.shape)
 
 
